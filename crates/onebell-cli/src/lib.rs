@@ -1,0 +1,3 @@
+//! The parts of the onebell program.
+
+pub mod keeper;

@@ -1,0 +1,26 @@
+//! ROOM 1: what is true. Values and decisions: no I/O, no async, no clock, no randomness.
+
+pub mod claim;
+pub mod effect;
+pub mod fingerprint;
+pub mod id;
+pub mod job;
+pub mod key;
+pub mod message;
+pub mod moment;
+pub mod overlap;
+pub mod recovery;
+pub mod retry;
+pub mod run;
+pub mod schedule;
+pub mod step;
+pub mod transition;
+pub mod watch;
+
+pub use claim::{Claim, MessageClaim, Term};
+pub use effect::{Conflict, Effect, Put};
+pub use fingerprint::Fingerprint;
+pub use id::{JobId, ReplicaId, RunId, StepId};
+pub use job::{JobDefinition, StepDefinition};
+pub use key::Key;
+pub use moment::Moment;

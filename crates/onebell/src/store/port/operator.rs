@@ -1,0 +1,96 @@
+use async_trait::async_trait;
+
+use super::error::Result;
+use crate::model::transition::words;
+use crate::model::{Conflict, RunId};
+
+/// Who acts, for the audit log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Actor {
+    /// A person or a program.
+    pub name: String,
+    /// Why.
+    pub reason: Option<String>,
+}
+
+/// A request for a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trigger {
+    /// The job's name.
+    pub job: String,
+    /// Identity of the request over all jobs.
+    pub key: crate::model::Key,
+    /// JSON text.
+    pub input: Option<String>,
+    /// For the audit log.
+    pub actor: Actor,
+}
+
+/// What became of a request for a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Triggered {
+    /// A new run; it was admitted if overlap allows.
+    Opened(RunId),
+    /// The same request was made before: its run.
+    Already(RunId),
+    /// The key was used for another job or input; nothing was done.
+    Conflict(Conflict),
+    /// No such job.
+    NoSuchJob,
+}
+
+/// What became of an operator's act.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Acted {
+    /// Done.
+    Done,
+    /// No such run, step or message.
+    NotFound,
+    /// Its state does not allow it; says which would.
+    NotNow(String),
+}
+
+words! {
+    /// A person's word on a step.
+    Resolution {
+        /// It did its work.
+        Succeeded = "succeeded",
+        /// It did not and will not.
+        Failed = "failed",
+        /// It gets a new budget.
+        Retry = "retry",
+    }
+}
+
+words! {
+    /// A person's word on a message.
+    MessageVerdict {
+        /// It arrived.
+        Sent = "sent",
+        /// Send it again: at least once.
+        Resend = "resend",
+        /// Do not send it.
+        Drop = "drop",
+    }
+}
+
+/// What people do. Each act is in the audit log, written in its transaction.
+#[async_trait]
+pub trait OperatorStore: Send + Sync {
+    /// Opens a run for a request key: key row first (`ON CONFLICT DO NOTHING`, read back in a later statement), run and
+    /// steps, then admission under the job lock. The fingerprint of (job, input) is compared before any state.
+    async fn trigger(&self, trigger: &Trigger) -> Result<Triggered>;
+
+    /// `queued, running, parked → cancelling` and what follows. Not for a run that is already being undone.
+    async fn cancel_run(&self, run: &RunId, actor: &Actor) -> Result<Acted>;
+
+    /// A parked run: exhausted, held and failed steps get a new budget. A failed run, if no undo began: also cancelled
+    /// steps wait again, dropped messages are ready again, and it is queued.
+    async fn retry_run(&self, run: &RunId, actor: &Actor) -> Result<Acted>;
+
+    /// Decides an exhausted, held or failed step of an open run (`failed` steps: only while the run is parked).
+    async fn resolve_step(&self, run: &RunId, step: &str, resolution: Resolution, actor: &Actor) -> Result<Acted>;
+
+    /// Decides a message: `sent` for one in doubt; `resend` for one in doubt or failed; `drop` for ready, failed, in doubt.
+    async fn resolve_message(&self, key: &str, verdict: MessageVerdict, actor: &Actor) -> Result<Acted>;
+}

@@ -1,0 +1,197 @@
+use async_trait::async_trait;
+
+use super::error::Result;
+use crate::model::recovery::{Grant, RecoveryRequest};
+use crate::model::transition::words;
+use crate::model::{JobDefinition, JobId, Moment, ReplicaId};
+
+words! {
+    /// Why a run exists.
+    Origin {
+        /// A slot that came due; the only origin that overlap speaks about.
+        Slot = "slot",
+        /// Somebody asked for it.
+        Request = "request",
+        /// A missed slot under `missed = { all = N }`.
+        CatchUp = "catch_up",
+        /// A past slot that somebody asked for.
+        Backfill = "backfill",
+    }
+}
+
+/// A job as planning needs it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct JobState {
+    /// Identity.
+    pub id: JobId,
+    /// The registered definition.
+    pub definition: JobDefinition,
+    /// Its number: grows with every change.
+    pub version: u64,
+    /// Its hash, as replicas carry it.
+    pub hash: String,
+    /// Planning goes on after this.
+    pub cursor: Moment,
+    /// No slot at or below it is ever opened again.
+    pub pruned_before: Option<Moment>,
+    /// Since when it is paused.
+    pub paused_at: Option<Moment>,
+    /// The next known slot.
+    pub next_slot: Option<Moment>,
+    /// Hashes of every version registered so far, the newest last.
+    pub known_hashes: Vec<String>,
+    /// Whether a live replica carries the current version.
+    pub carried: bool,
+}
+
+/// A slot to be opened as a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlannedSlot {
+    /// The instant.
+    pub at: Moment,
+    /// `Slot`, `CatchUp` or `Backfill`.
+    pub origin: Origin,
+}
+
+/// Slots that were due and will not run, in one row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SkipRange {
+    /// First slot.
+    pub from: Moment,
+    /// Last slot.
+    pub to: Moment,
+    /// How many, when it is known without an unbounded walk.
+    pub count: Option<u64>,
+    /// One word: `missed`, `outside-window`, `overlap`, `paused`, `dst-gap`, `pruned`.
+    pub reason: String,
+}
+
+/// Everything that one planning pass decided for one job.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SlotPlan {
+    /// The job.
+    pub job: JobId,
+    /// Compared: planned under this version.
+    pub version: u64,
+    /// Compared: planned from this cursor.
+    pub cursor_seen: Moment,
+    /// Set.
+    pub cursor: Moment,
+    /// Set.
+    pub next_slot: Option<Moment>,
+    /// Opened oldest first.
+    pub open: Vec<PlannedSlot>,
+    /// Recorded.
+    pub skips: Vec<SkipRange>,
+}
+
+/// What became of a plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Opened {
+    /// The cursor was moved.
+    Applied {
+        /// Runs opened.
+        opened: u32,
+        /// Slots skipped because of overlap or `pruned_before`.
+        skipped: u32,
+    },
+    /// Another scheduler was faster, or the definition changed: nothing was written.
+    Stale,
+}
+
+/// A definition to be registered.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Definition {
+    /// Identity, of an existing job or a new one.
+    pub id: JobId,
+    /// What is registered.
+    pub definition: JobDefinition,
+    /// Its hash.
+    pub hash: String,
+    /// Compared: the version and cursor that were seen; none: the job must not exist.
+    pub seen: Option<(u64, Moment)>,
+    /// Set: planning under the new definition goes on after this.
+    pub cursor: Moment,
+    /// Set.
+    pub next_slot: Option<Moment>,
+    /// Who registers it.
+    pub by: ReplicaId,
+}
+
+/// What became of a registration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Defined {
+    /// Written under this version.
+    Registered(u64),
+    /// Another replica was faster: read again and decide again.
+    Stale,
+}
+
+/// Pausing or resuming, after every slot up to `cursor_seen` was accounted for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PauseChange {
+    /// The job.
+    pub job: JobId,
+    /// Compared.
+    pub cursor_seen: Moment,
+    /// Set: paused since then; none resumes.
+    pub paused_at: Option<Moment>,
+    /// Set on resume.
+    pub cursor: Moment,
+    /// Set.
+    pub next_slot: Option<Moment>,
+    /// On resume: the pause as one range, reason `paused`.
+    pub skip: Option<SkipRange>,
+    /// For the audit log.
+    pub actor: super::operator::Actor,
+}
+
+/// Opens runs, admits them, grants recovery, closes deliveries. Never claims.
+#[async_trait]
+pub trait SchedulerStore: Send + Sync {
+    /// The store's clock.
+    async fn scheduler_now(&self) -> Result<Moment>;
+
+    /// The jobs registered under these names or `formerly` names; all jobs when `names` is none.
+    async fn jobs_named(&self, names: Option<&[String]>) -> Result<Vec<JobState>>;
+
+    /// Registers a definition under the job lock, comparing what was seen. Keeps every version: a run keeps the one
+    /// it was opened with.
+    async fn define_job(&self, definition: &Definition) -> Result<Defined>;
+
+    /// Carried, unpaused jobs with `next_slot <= now`, the most overdue first.
+    async fn due_jobs(&self, carried: &[JobId], limit: u32) -> Result<Vec<JobState>>;
+
+    /// Under the job lock: compares version and cursor; for each slot above `pruned_before` and not opened before,
+    /// inserts the run (with all its steps, `waiting`, and the definition version) as `queued`, or records a skip when
+    /// overlap says so (`model::overlap`); writes the skips; sets cursor and next slot; then, in a later statement of the
+    /// same transaction, admits what may start (as `admit_runs` does for this job).
+    /// A slot whose run exists already is neither opened nor an error.
+    async fn open_slots(&self, plan: &SlotPlan) -> Result<Opened>;
+
+    /// For each carried job with queued runs: waits for the job lock, then admits in a later statement: one waiting slot
+    /// first, then the others oldest first. Overlap other than `allow` admits one run at a time. Returns how many.
+    async fn admit_runs(&self, carried: &[JobId], limit: u32) -> Result<u32>;
+
+    /// Open recovery requests, oldest first.
+    async fn open_requests(&self, limit: u32) -> Result<Vec<RecoveryRequest>>;
+
+    /// Grants or refuses one request in one transaction: the request is locked first, then what it is about, and the row
+    /// is compared with the fence in the request.
+    /// `replica`: `lost_at` is set if beat and liveness are unchanged; then all it held is recovered in sets.
+    /// `step`: granted if it is running under that attempt and its claim lapsed or its owner is not live.
+    /// `message`: granted if claimed or sending under that attempt and lapsed or its owner is not live.
+    /// `run`: the run is locked, readiness and end are decided again; a queued one is left to admission.
+    /// Granted requests are kept with `granted_at`; refused ones are deleted.
+    async fn grant(&self, request: &RecoveryRequest) -> Result<Grant>;
+
+    /// Closes delivering steps (and steps held for a message in doubt) none of whose messages is open, run by run:
+    /// `succeeded`, `held` while one is in doubt under `hold`, `failed` if one failed under `on_message_failed = "fail"`.
+    async fn close_deliveries(&self, limit: u32) -> Result<u32>;
+
+    /// The earliest next slot of the carried, unpaused jobs.
+    async fn next_slot(&self, carried: &[JobId]) -> Result<Option<Moment>>;
+
+    /// Pauses or resumes under the job lock; false when the cursor had moved.
+    async fn set_pause(&self, change: &PauseChange) -> Result<bool>;
+}
