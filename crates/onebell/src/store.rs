@@ -24,9 +24,7 @@ pub use port::read::{
 };
 pub use port::relay::{ClaimMessages, ClaimedMessage, Marked, MessageSettled, RelayStore};
 pub use port::replica::{Prevented, Renewal, ReplicaInfo, ReplicaStore};
-pub use port::scheduler::{
-    Defined, Definition, JobState, Opened, Origin, PauseChange, PlannedSlot, SchedulerStore, SkipRange, SlotPlan,
-};
+pub use port::scheduler::{Defined, Definition, JobState, Opened, PauseChange, PlannedSlot, SchedulerStore, SkipRange, SlotPlan};
 pub use port::supervisor::{SupervisorStore, Sweep};
 
 /// Everything a replica needs of its store.
@@ -47,3 +45,8 @@ impl<T> Store for T where
         + ReadStore
 {
 }
+
+#[cfg(feature = "postgres")]
+pub mod postgres;
+#[cfg(feature = "sqlite")]
+pub mod sqlite;

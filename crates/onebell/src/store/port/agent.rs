@@ -5,8 +5,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use super::error::Result;
-use super::scheduler::Origin;
 use crate::model::message::NewMessage;
+use crate::model::overlap::Origin;
 use crate::model::step::{StepStatus, Verdict};
 use crate::model::{Claim, Effect, JobId, Moment, ReplicaId, RunId};
 

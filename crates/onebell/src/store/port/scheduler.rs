@@ -1,23 +1,9 @@
 use async_trait::async_trait;
 
 use super::error::Result;
+use crate::model::overlap::Origin;
 use crate::model::recovery::{Grant, RecoveryRequest};
-use crate::model::transition::words;
 use crate::model::{JobDefinition, JobId, Moment, ReplicaId};
-
-words! {
-    /// Why a run exists.
-    Origin {
-        /// A slot that came due; the only origin that overlap speaks about.
-        Slot = "slot",
-        /// Somebody asked for it.
-        Request = "request",
-        /// A missed slot under `missed = { all = N }`.
-        CatchUp = "catch_up",
-        /// A past slot that somebody asked for.
-        Backfill = "backfill",
-    }
-}
 
 /// A job as planning needs it.
 #[derive(Debug, Clone, PartialEq)]
