@@ -5,6 +5,7 @@ pub mod effect;
 pub mod fingerprint;
 pub mod id;
 pub mod job;
+pub mod jump;
 pub mod key;
 pub mod message;
 pub mod moment;

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use crate::model::MessageClaim;
 use crate::model::message::{Delivery, InDoubtPolicy};
+use crate::model::{MessageClaim, ReplicaId};
 use crate::store::{Marked, RelayStore};
 use crate::time::Timer;
 
@@ -50,9 +50,16 @@ pub struct Permit {
 }
 
 impl Gate {
-    /// Made by the relay for one attempt.
-    pub(crate) fn new(store: Arc<dyn RelayStore>, timer: Arc<dyn Timer>, claim: MessageClaim, window: Duration) -> Self {
+    /// Made by the relay for one attempt; public for tests of channels.
+    pub fn new(store: Arc<dyn RelayStore>, timer: Arc<dyn Timer>, claim: MessageClaim, window: Duration) -> Self {
         Self { store, timer, claim, window, opened: AtomicBool::new(false) }
+    }
+
+    /// For those who test a channel: a gate over any store. The claim it carries was issued by no store, so a real one
+    /// answers it with `Superseded`.
+    pub fn for_store(store: Arc<dyn RelayStore>, timer: Arc<dyn Timer>, message: &Outgoing, window: Duration) -> Self {
+        let claim = MessageClaim::issued(message.key.clone(), message.attempt, ReplicaId::from_text("channel-test"));
+        Self::new(store, timer, claim, window)
     }
 
     /// Commits `sending`. None: the content must not go out; answer `Delivery::GivenBack`. Once this was called and

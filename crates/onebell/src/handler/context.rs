@@ -52,8 +52,9 @@ pub struct Context {
 }
 
 impl Context {
-    /// Made by the agent for one attempt.
-    pub(crate) fn new(
+    /// Made by the agent for one attempt; public for tests of handlers. `extended` receives the time from the claim to
+    /// the new `complete_by` after each progress report.
+    pub fn new(
         step: Arc<ClaimedStep>,
         store: Arc<dyn AgentStore>,
         stop: Stop,

@@ -1,100 +1,163 @@
-//! When a job is due.
-use super::Moment;
-use super::job::{Missed, ScheduleDefinition};
-use super::overlap::SkipReason;
-use std::time::Duration;
+//! When a job is due: cron, interval or one instant, in a zone, under the job's DST policy.
+//!
+//! It names slots. It opens none, knows no run and never asks a clock: what *now* is, is handed in.
 
-/// A parsed schedule.
+mod cron;
+mod duration;
+mod error;
+mod field;
+mod once;
+mod planning;
+mod wall;
+mod zone;
+
+use jiff::tz::{TimeZone, TimeZoneDatabase};
+
+use super::Moment;
+use super::job::{Dst, ScheduleDefinition, When};
+
+pub use error::ScheduleError;
+pub use planning::{Due, OPEN_MAX, Planned, SkippedRange, WALK_MAX, next_slot, plan, skipped_range};
+
+/// A schedule that was read and checked; it fires at least once.
+///
+/// ```
+/// use onebell::model::job::{Dst, ScheduleDefinition, When};
+/// use onebell::model::schedule::Schedule;
+///
+/// let definition = ScheduleDefinition {
+///     when: When::Cron { expression: "0 2 * * *".into(), seconds: false },
+///     time_zone: "Asia/Ho_Chi_Minh".into(),
+///     dst: Dst::Vixie,
+/// };
+/// let schedule = Schedule::parse(&definition, "debt-reminders", jiff::tz::db()).unwrap();
+/// let slot = schedule.next("2026-11-29T12:00:00Z".parse().unwrap()).unwrap();
+/// assert_eq!(slot.at.to_string(), "2026-11-29T19:00:00Z");
+/// ```
 #[derive(Debug, Clone)]
-pub struct Schedule {}
+pub struct Schedule {
+    zone: TimeZone,
+    rule: Rule,
+}
+
+#[derive(Debug, Clone)]
+enum Rule {
+    /// Civil times that match, mapped to instants by the policy.
+    Cron(cron::Pattern, Dst),
+    /// Multiples of so many microseconds since 1970.
+    Every(i64),
+    Once(Slot),
+}
 
 /// One instant named by a schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slot {
-    /// The instant.
+    /// When it is due.
     pub at: Moment,
-    /// What the zone's clock did to it.
+    /// What a change of the zone's clock did to it.
     pub note: Option<Note>,
 }
 
 /// What a change of the zone's clock did to a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Note {
-    /// Its local time did not exist; it is due at the first instant after the gap.
+    /// Its local time does not exist; it is due at the first instant after the gap.
     GapShifted,
-    /// Its local time did not exist; it is recorded as skipped (`dst-gap`), not opened.
+    /// Its local time does not exist; it is to be recorded as skipped (`dst-gap`), never opened.
     GapSkipped,
-    /// Its local time came twice; this is the first.
+    /// Its local time comes twice; this is the first.
     FoldFirst,
-    /// Its local time came twice; this is the second.
+    /// Its local time comes twice; this is the second.
     FoldSecond,
 }
 
-/// Why a schedule cannot be used.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{place}: {problem}; {remedy}")]
-pub struct ScheduleError {
-    /// Which part of the schedule.
-    pub place: String,
-    /// Byte offset of that part in the text that was written.
-    pub offset: usize,
-    /// What is wrong.
-    pub problem: String,
-    /// What to write instead.
-    pub remedy: String,
+impl Note {
+    /// The note for people, as `explain` prints it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::GapShifted => "gap: first instant after it",
+            Self::GapSkipped => "gap: skipped",
+            Self::FoldFirst => "fold: first pass",
+            Self::FoldSecond => "fold: second pass",
+        }
+    }
 }
+
+impl std::fmt::Display for Note {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Shortest interval, in microseconds: cron has no finer one either, and a pass stays bounded.
+const PERIOD_MIN: i64 = 1_000_000;
+/// After this instant zones follow their last rule for ever: what fires no more then, fires never.
+const LAST_RULE: Moment = Moment::from_micros(4_102_444_800_000_000);
 
 impl Schedule {
-    /// Parses.
-    pub fn parse(_def: &ScheduleDefinition, _job: &str, _zones: &jiff::tz::TimeZoneDatabase) -> Result<Self, ScheduleError> {
-        Ok(Self {})
+    /// Reads `definition`. `job` is the job's name: `H` spreads jobs by it.
+    ///
+    /// # Errors
+    /// [`ScheduleError`] when the text cannot be read, the zone is unknown, or it would never fire.
+    pub fn parse(definition: &ScheduleDefinition, job: &str, zones: &TimeZoneDatabase) -> Result<Self, ScheduleError> {
+        let zone = zone::find(&definition.time_zone, zones)?;
+        let rule = match &definition.when {
+            When::Cron { expression, seconds } => match cron::read(expression, *seconds, job)? {
+                cron::Read::Pattern(pattern) => Rule::Cron(pattern, definition.dst),
+                cron::Read::Every(period) => Rule::Every(period_micros(period)?),
+            },
+            When::Every(period) => Rule::Every(period_micros(*period)?),
+            When::At(text) => Rule::Once(once::read(text, &zone, definition.dst)?),
+        };
+        let schedule = Self { zone, rule };
+        if matches!(schedule.rule, Rule::Cron(..)) && schedule.next(LAST_RULE).is_none() {
+            return Err(ScheduleError::new(
+                "cron",
+                "never fires: every local time it names falls into the hour that the clock skips",
+                "choose another time, or dst = \"vixie\"",
+            ));
+        }
+        Ok(schedule)
     }
-    /// The first slot strictly after `after`.
-    pub fn next(&self, _after: Moment) -> Option<Slot> {
-        None
+
+    /// The first slot strictly after `after`; nothing when it never fires again.
+    pub fn next(&self, after: Moment) -> Option<Slot> {
+        match &self.rule {
+            Rule::Cron(pattern, dst) => wall::Wall { pattern, zone: &self.zone, dst: *dst, near: &mut None }.next(after),
+            Rule::Every(period) => on_grid(after.micros().div_euclid(*period).checked_add(1)?, *period),
+            Rule::Once(slot) => (slot.at > after).then_some(*slot),
+        }
     }
-    /// The last slot at or before `at`.
-    pub fn last(&self, _at: Moment) -> Option<Slot> {
-        None
+
+    /// The last slot at or before `at`; nothing when there is none.
+    pub fn last(&self, at: Moment) -> Option<Slot> {
+        self.last_near(at, &mut None)
+    }
+
+    /// As `last`, for calls in a row: `near` remembers where in the zone's history the one before stood.
+    fn last_near(&self, at: Moment, near: &mut Option<wall::Stretch>) -> Option<Slot> {
+        match &self.rule {
+            Rule::Cron(pattern, dst) => wall::Wall { pattern, zone: &self.zone, dst: *dst, near }.last(at),
+            Rule::Every(period) => on_grid(at.micros().div_euclid(*period), *period),
+            Rule::Once(slot) => (slot.at <= at).then_some(*slot),
+        }
+    }
+
+    /// The zone, to show local times in.
+    pub fn zone(&self) -> &TimeZone {
+        &self.zone
     }
 }
 
-/// A slot to open.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Due {
-    /// The slot.
-    pub at: Moment,
-    /// It was missed and is caught up: overlap does not skip it.
-    pub catch_up: bool,
+fn on_grid(index: i64, period: i64) -> Option<Slot> {
+    let at = Moment::from_micros(index.checked_mul(period)?);
+    // Past the years that can be written there is no slot.
+    (Moment::from(at.timestamp()) == at).then_some(Slot { at, note: None })
 }
 
-/// Slots to record as skipped, in one row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SkippedRange {
-    /// The oldest slot.
-    pub from: Moment,
-    /// The newest slot.
-    pub to: Moment,
-    /// How many; unknown when counting would need an unbounded walk.
-    pub count: Option<u64>,
-    /// Why.
-    pub reason: SkipReason,
-}
-
-/// What one pass of planning does.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Planned {
-    /// Oldest first.
-    pub open: Vec<Due>,
-    /// Oldest first.
-    pub skip: Vec<SkippedRange>,
-    /// Where planning goes on: everything up to here is accounted for.
-    pub cursor: Moment,
-    /// The next known slot after the cursor.
-    pub next: Option<Moment>,
-}
-
-/// Plans.
-pub fn plan(_schedules: &[Schedule], cursor: Moment, now: Moment, _missed: Missed, _missed_window: Duration) -> Planned {
-    Planned { open: Vec::new(), skip: Vec::new(), cursor: cursor.max(now), next: None }
+fn period_micros(period: std::time::Duration) -> Result<i64, ScheduleError> {
+    i64::try_from(period.as_micros())
+        .ok()
+        .filter(|micros| *micros >= PERIOD_MIN)
+        .ok_or_else(|| ScheduleError::new("every", format!("an interval of {period:?}"), "write one second or more"))
 }

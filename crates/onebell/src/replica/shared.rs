@@ -1,0 +1,148 @@
+use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use jiff::tz::TimeZoneDatabase;
+use tokio::sync::{Notify, watch};
+
+use super::builder::Settings;
+use super::coalesce::Coalescing;
+use super::phase::Phase;
+use crate::handler::{Channel, Handler, Stopper, Vouch};
+use crate::model::watch::Beat;
+use crate::model::{JobId, ReplicaId, StepId};
+use crate::roles::scheduler::Carried;
+use crate::store::{Prevented, Settled, Store};
+use crate::time::Timer;
+
+/// What the loops of one replica share.
+pub(super) struct Shared {
+    pub(super) store: Arc<dyn Store>,
+    pub(super) agent_store: Arc<Coalescing>,
+    pub(super) settings: Settings,
+    pub(super) timer: Arc<dyn Timer>,
+    pub(super) zones: TimeZoneDatabase,
+    pub(super) carried: Vec<Carried>,
+    pub(super) handlers: BTreeMap<String, Arc<dyn Handler>>,
+    pub(super) channels: BTreeMap<String, Arc<dyn Channel>>,
+    /// Who we are now: none before the first enlistment and between a loss and the next one.
+    pub(super) identity: watch::Sender<Option<ReplicaId>>,
+    /// Ids of the carried jobs, known after registration.
+    pub(super) jobs: watch::Sender<Vec<JobId>>,
+    pub(super) vouch: watch::Sender<Vouch>,
+    pub(super) phase: Phase,
+    pub(super) hints: Hints,
+    /// Replicas that the watch found lost, for the Supervisor's next pass.
+    pub(super) lost: Mutex<Vec<Beat>>,
+    /// Steps in hand.
+    pub(super) in_hand: Mutex<HashMap<StepId, Stopper>>,
+    /// Messages in hand.
+    pub(super) deliveries: AtomicU64,
+    pub(super) prevented: Counters,
+}
+
+/// One per role that sleeps.
+#[derive(Default)]
+pub(super) struct Hints {
+    pub(super) scheduler: Notify,
+    pub(super) agent: Notify,
+    pub(super) relay: Notify,
+}
+
+#[derive(Default)]
+pub(super) struct Counters {
+    pub(super) slots: AtomicU64,
+    pub(super) effects: AtomicU64,
+    pub(super) messages: AtomicU64,
+    pub(super) superseded: AtomicU64,
+}
+
+impl Counters {
+    /// What was counted since the last call.
+    pub(super) fn take(&self) -> Prevented {
+        let take = |counter: &AtomicU64| counter.swap(0, Ordering::SeqCst);
+        Prevented {
+            slots: take(&self.slots),
+            effects: take(&self.effects),
+            messages: take(&self.messages),
+            superseded: take(&self.superseded),
+        }
+    }
+
+    /// Counts again what could not be written.
+    pub(super) fn give_back(&self, prevented: &Prevented) {
+        self.slots.fetch_add(prevented.slots, Ordering::SeqCst);
+        self.effects.fetch_add(prevented.effects, Ordering::SeqCst);
+        self.messages.fetch_add(prevented.messages, Ordering::SeqCst);
+        self.superseded.fetch_add(prevented.superseded, Ordering::SeqCst);
+    }
+}
+
+impl Shared {
+    pub(super) fn new(
+        store: Arc<dyn Store>,
+        settings: Settings,
+        timer: Arc<dyn Timer>,
+        zones: TimeZoneDatabase,
+        carried: Vec<Carried>,
+        handlers: BTreeMap<String, Arc<dyn Handler>>,
+        channels: BTreeMap<String, Arc<dyn Channel>>,
+    ) -> Self {
+        Self {
+            agent_store: Arc::new(Coalescing::new(Arc::clone(&store))),
+            store,
+            settings,
+            timer,
+            zones,
+            carried,
+            handlers,
+            channels,
+            identity: watch::Sender::new(None),
+            jobs: watch::Sender::new(Vec::new()),
+            vouch: watch::Sender::new(Vouch::default()),
+            phase: Phase::default(),
+            hints: Hints::default(),
+            lost: Mutex::default(),
+            in_hand: Mutex::default(),
+            deliveries: AtomicU64::new(0),
+            prevented: Counters::default(),
+        }
+    }
+
+    pub(super) fn lock<'a, T>(&self, mutex: &'a Mutex<T>) -> std::sync::MutexGuard<'a, T> {
+        mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Who we are, if the last renewal is fresh enough to take new work under that name.
+    pub(super) fn vouched(&self) -> Option<ReplicaId> {
+        let vouch = *self.vouch.borrow();
+        let fresh = self.timer.elapsed() < vouch.renewed_at + vouch.term_after;
+        if fresh { self.identity.borrow().clone() } else { None }
+    }
+
+    /// Returns on a hint, or after `span`.
+    pub(super) async fn wait(&self, hint: &Notify, span: Duration) {
+        tokio::select! {
+            () = hint.notified() => {}
+            () = self.timer.sleep(span) => {}
+        }
+    }
+
+    /// Counts what a settlement prevented, and wakes whoever may have something to do now.
+    pub(super) fn settled(&self, settled: Option<&Settled>) {
+        match settled {
+            Some(Settled::Applied { effects_already, messages_already, .. }) => {
+                self.prevented.effects.fetch_add(u64::from(*effects_already), Ordering::SeqCst);
+                self.prevented.messages.fetch_add(u64::from(*messages_already), Ordering::SeqCst);
+            }
+            Some(Settled::Superseded) => {
+                self.prevented.superseded.fetch_add(1, Ordering::SeqCst);
+            }
+            Some(Settled::Already) | None => {}
+        }
+        self.hints.scheduler.notify_one();
+        self.hints.agent.notify_one();
+        self.hints.relay.notify_one();
+    }
+}

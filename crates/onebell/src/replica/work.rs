@@ -1,0 +1,149 @@
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use tokio::task::JoinSet;
+
+use super::shared::Shared;
+use crate::model::StepId;
+use crate::roles::agent::{Agent, Room, StepWork};
+use crate::store::{AgentStore, Settled};
+
+/// The Agent's loop. It returns when the replica drains and the steps in hand have ended.
+pub(super) async fn take(shared: Arc<Shared>) {
+    let store: Arc<dyn AgentStore> = Arc::<super::coalesce::Coalescing>::clone(&shared.agent_store);
+    let agent =
+        Agent { store, timer: Arc::clone(&shared.timer), handlers: shared.handlers.clone(), vouch: shared.vouch.subscribe() };
+    let mut hands = Hands::default();
+    loop {
+        if shared.phase.is_working() {
+            hands.fill(&shared, &agent).await;
+        } else {
+            hands.give_back(&agent).await;
+            if hands.running.is_empty() {
+                return;
+            }
+        }
+        tokio::select! {
+            Some(ended) = hands.running.join_next() => hands.ended(&shared, ended),
+            () = shared.wait(&shared.hints.agent, shared.settings.poll) => {}
+            () = shared.phase.drained(), if shared.phase.is_working() => {}
+        }
+    }
+}
+
+#[derive(Default)]
+struct Hands {
+    running: JoinSet<(StepId, Option<Settled>)>,
+    /// Claimed in advance, not started.
+    waiting: VecDeque<StepWork>,
+    /// A step that must run alone is in hand.
+    alone: bool,
+    /// A step that must run alone waits in the store.
+    drain: bool,
+    /// The answer to a claim was lost: read back what we hold before claiming again.
+    unsure: bool,
+}
+
+impl Hands {
+    async fn fill(&mut self, shared: &Arc<Shared>, agent: &Agent) {
+        let Some(replica) = shared.vouched() else {
+            // Claimed in advance under a name that may be lost: its recovery costs no try.
+            self.waiting.clear();
+            return;
+        };
+        self.waiting.retain(|work| *work.step.claim.replica() == replica);
+        if self.unsure && !self.adopt(shared, agent, &replica).await {
+            return;
+        }
+        self.start_waiting(shared);
+        let idle = self.running.is_empty() && self.waiting.is_empty();
+        self.alone &= !idle;
+        self.drain &= !idle;
+        let start = self.free(shared);
+        let prefetch = shared.settings.prefetch.saturating_sub(count(self.waiting.len()));
+        if self.alone || self.drain || start + prefetch == 0 {
+            return;
+        }
+        let room =
+            Room { replica, jobs: shared.jobs.borrow().clone(), queues: shared.settings.queues.clone(), start, prefetch, idle };
+        match agent.pass(&room).await {
+            Ok(taken) => {
+                self.drain = taken.drain;
+                taken.work.into_iter().for_each(|work| self.receive(shared, work));
+            }
+            Err(error) => {
+                self.unsure = true;
+                tracing::debug!(%error, "steps could not be claimed");
+            }
+        }
+    }
+
+    /// False: the store does not answer; try again later.
+    async fn adopt(&mut self, shared: &Arc<Shared>, agent: &Agent, replica: &crate::model::ReplicaId) -> bool {
+        let waiting: Vec<StepId> = self.waiting.iter().map(|work| work.step.claim.step().clone()).collect();
+        let known = |step: &crate::store::ClaimedStep| {
+            waiting.contains(step.claim.step()) || shared.lock(&shared.in_hand).contains_key(step.claim.step())
+        };
+        let Ok(found) = agent.adopt(replica, &known).await else { return false };
+        self.unsure = false;
+        found.into_iter().for_each(|work| self.receive(shared, work));
+        true
+    }
+
+    fn receive(&mut self, shared: &Arc<Shared>, work: StepWork) {
+        self.alone |= work.step.alone;
+        if work.step.started { self.begin(shared, work) } else { self.waiting.push_back(work) }
+    }
+
+    fn start_waiting(&mut self, shared: &Arc<Shared>) {
+        while self.free(shared) > 0
+            && let Some(work) = self.waiting.pop_front()
+        {
+            self.begin(shared, work);
+        }
+    }
+
+    fn free(&self, shared: &Shared) -> u32 {
+        shared.settings.concurrency.saturating_sub(count(self.running.len()))
+    }
+
+    fn begin(&mut self, shared: &Arc<Shared>, work: StepWork) {
+        let id = work.step.claim.step().clone();
+        shared.lock(&shared.in_hand).insert(id.clone(), work.stopper);
+        self.running.spawn(async move { (id, work.future.await) });
+    }
+
+    fn ended(&mut self, shared: &Shared, ended: Result<(StepId, Option<Settled>), tokio::task::JoinError>) {
+        match ended {
+            Ok((id, settled)) => {
+                shared.lock(&shared.in_hand).remove(&id);
+                log(&id, settled.as_ref());
+                shared.settled(settled.as_ref());
+            }
+            Err(error) => tracing::error!(%error, "a step's task ended unexpectedly; its claim will lapse"),
+        }
+    }
+
+    async fn give_back(&mut self, agent: &Agent) {
+        let steps: Vec<_> = self.waiting.drain(..).map(|work| work.step).collect();
+        if !steps.is_empty()
+            && let Err(error) = agent.give_back(&steps).await
+        {
+            tracing::warn!(%error, count = steps.len(), "claims could not be given back; they are recovered at no cost");
+        }
+    }
+}
+
+fn count(len: usize) -> u32 {
+    u32::try_from(len).unwrap_or(u32::MAX)
+}
+
+fn log(id: &StepId, settled: Option<&Settled>) {
+    match settled {
+        Some(Settled::Applied { status, refused: Some(why), .. }) => tracing::warn!(step = %id, %status, why, "step refused"),
+        Some(Settled::Applied { status, .. }) => tracing::info!(step = %id, %status, "step settled"),
+        Some(Settled::Already) => tracing::info!(step = %id, "step had been settled: an acknowledgement was lost"),
+        Some(Settled::Superseded) => tracing::warn!(step = %id, "superseded: the late result changed nothing"),
+        None => tracing::error!(step = %id, "step not settled; its claim will lapse"),
+    }
+}

@@ -1,0 +1,90 @@
+//! Registering the definitions that a replica carries. Editing accounts for the old definition's slots
+//! first, and a new one never fires at once.
+
+use jiff::tz::TimeZoneDatabase;
+
+use super::plan::{account, next_slot, schedules};
+use crate::model::job::{DefinitionError, JobDefinition};
+use crate::model::schedule::ScheduleError;
+use crate::model::{JobId, ReplicaId};
+use crate::store::{Defined, Definition, JobState, SchedulerStore, StoreError};
+
+/// A definition with its hash (of its JSON), as a replica carries it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Carried {
+    /// The definition.
+    pub definition: JobDefinition,
+    /// SHA-256 in hex.
+    pub hash: String,
+}
+
+/// Why a definition was not registered.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum RegisterError {
+    /// The definition is wrong.
+    #[error(transparent)]
+    Definition(#[from] DefinitionError),
+    /// Its schedule is wrong.
+    #[error("job {job:?}: {error}")]
+    Schedule {
+        /// The job's name.
+        job: String,
+        /// What is wrong.
+        error: ScheduleError,
+    },
+    /// The store gave no answer.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Registers one definition and says under which id it is known. The last registered definition wins while a live
+/// replica carries it: an old replica that restarts does not overwrite it, a deliberate rollback does.
+pub async fn register(
+    store: &dyn SchedulerStore,
+    zones: &TimeZoneDatabase,
+    by: &ReplicaId,
+    carried: &Carried,
+) -> Result<JobId, RegisterError> {
+    let definition = &carried.definition;
+    definition.validate()?;
+    let parsed = schedules(definition, zones).map_err(|error| RegisterError::Schedule { job: definition.name.clone(), error })?;
+    for turn in 0..100_u32 {
+        let known = known(store, definition).await?;
+        let (id, seen, cursor) = match known {
+            None if turn == 0 => (JobId::of_name(&definition.name), None, store.scheduler_now().await?),
+            // The plain id may belong to a job that has been renamed since.
+            None => (JobId::of_reused_name(&definition.name, turn), None, store.scheduler_now().await?),
+            Some(job) if job.hash == carried.hash || keeps(&job, &carried.hash) => return Ok(job.id),
+            Some(job) => {
+                let Some(cursor) = account(store, zones, &job).await? else { continue };
+                (job.id, Some((job.version, cursor)), cursor)
+            }
+        };
+        let wanted = Definition {
+            id: id.clone(),
+            definition: definition.clone(),
+            hash: carried.hash.clone(),
+            seen,
+            cursor,
+            next_slot: next_slot(&parsed, cursor),
+            by: by.clone(),
+        };
+        if let Defined::Registered(version) = store.define_job(&wanted).await? {
+            tracing::info!(job = definition.name, version, "definition registered");
+            return Ok(id);
+        }
+    }
+    Err(StoreError::contended(format!("job {:?} changes all the time", definition.name)).into())
+}
+
+/// An older definition does not replace the present one while a live replica carries the present one.
+fn keeps(job: &JobState, hash: &str) -> bool {
+    job.carried && job.known_hashes.iter().any(|known| known == hash)
+}
+
+async fn known(store: &dyn SchedulerStore, definition: &JobDefinition) -> Result<Option<JobState>, StoreError> {
+    let names: Vec<String> = std::iter::once(definition.name.clone()).chain(definition.formerly.clone()).collect();
+    let mut jobs = store.jobs_named(Some(&names)).await?;
+    let position = jobs.iter().position(|job| job.definition.name == definition.name).unwrap_or(0);
+    Ok(if jobs.is_empty() { None } else { Some(jobs.swap_remove(position)) })
+}
