@@ -3,15 +3,12 @@
 use jiff::tz::TimeZoneDatabase;
 
 use crate::model::Moment;
-use crate::model::job::{JobDefinition, Missed};
+use crate::model::job::JobDefinition;
 use crate::model::overlap::{Origin, SkipReason};
-use crate::model::schedule::{Schedule, ScheduleError, plan};
+use crate::model::schedule::{Schedule, ScheduleError, SkippedRange, next_slot, plan, skipped_range};
 use crate::store::{
     Acted, Actor, JobState, Opened, PauseChange, PlannedSlot, Result, SchedulerStore, SkipRange, SlotPlan, StoreError,
 };
-
-/// A count beyond this is left out: a pause of years must not be walked slot by slot.
-const COUNTED_SLOTS_MAX: u64 = 10_000;
 
 /// The parsed schedules of a definition.
 pub(super) fn schedules(
@@ -19,11 +16,6 @@ pub(super) fn schedules(
     zones: &TimeZoneDatabase,
 ) -> std::result::Result<Vec<Schedule>, ScheduleError> {
     definition.schedules.iter().map(|schedule| Schedule::parse(schedule, &definition.name, zones)).collect()
-}
-
-/// The next slot after `after`.
-pub(super) fn next_slot(schedules: &[Schedule], after: Moment) -> Option<Moment> {
-    schedules.iter().filter_map(|schedule| schedule.next(after)).map(|slot| slot.at).min()
 }
 
 /// Everything that is due until `now` under the registered definition.
@@ -38,12 +30,12 @@ pub(super) fn slots_until(job: &JobState, zones: &TimeZoneDatabase, now: Moment)
         cursor: planned.cursor,
         next_slot: planned.next,
         open: planned.open.iter().map(|due| PlannedSlot { at: due.at, origin: origin(due.catch_up) }).collect(),
-        skips: planned
-            .skip
-            .iter()
-            .map(|skip| SkipRange { from: skip.from, to: skip.to, count: skip.count, reason: skip.reason.as_str().to_owned() })
-            .collect(),
+        skips: planned.skip.iter().map(recorded).collect(),
     })
+}
+
+fn recorded(skip: &SkippedRange) -> SkipRange {
+    SkipRange { from: skip.from, to: skip.to, count: skip.count, reason: skip.reason.as_str().to_owned() }
 }
 
 /// Opens or skips every slot up to now under the old definition: the cursor reached, or none if somebody was faster.
@@ -106,7 +98,7 @@ pub async fn resume(store: &dyn SchedulerStore, zones: &TimeZoneDatabase, name: 
             paused_at: None,
             cursor: now,
             next_slot: next_slot(&schedules, now),
-            skip: slots_between(&schedules, job.cursor, now),
+            skip: skipped_range(&schedules, job.cursor, now, SkipReason::Paused).as_ref().map(recorded),
             actor: actor.clone(),
         };
         if store.set_pause(&change).await? {
@@ -118,25 +110,4 @@ pub async fn resume(store: &dyn SchedulerStore, zones: &TimeZoneDatabase, name: 
 
 async fn the_job(store: &dyn SchedulerStore, name: &str) -> Result<Option<JobState>> {
     Ok(store.jobs_named(Some(&[name.to_owned()])).await?.into_iter().next())
-}
-
-/// The slots of a pause as one range.
-fn slots_between(schedules: &[Schedule], after: Moment, until: Moment) -> Option<SkipRange> {
-    let from = next_slot(schedules, after).filter(|first| *first <= until)?;
-    let (mut to, mut count) = (from, 1);
-    while let Some(next) = next_slot(schedules, to).filter(|next| *next <= until) {
-        to = next;
-        count += 1;
-        if count >= COUNTED_SLOTS_MAX {
-            // The planner knows the end of a long range without walking it.
-            to = plan(schedules, after, until, Missed::Skip, std::time::Duration::ZERO)
-                .skip
-                .iter()
-                .map(|skip| skip.to)
-                .max()
-                .unwrap_or(to);
-            return Some(SkipRange { from, to, count: None, reason: SkipReason::Paused.as_str().to_owned() });
-        }
-    }
-    Some(SkipRange { from, to, count: Some(count), reason: SkipReason::Paused.as_str().to_owned() })
 }

@@ -3,9 +3,9 @@
 
 use jiff::tz::TimeZoneDatabase;
 
-use super::plan::{account, next_slot, schedules};
+use super::plan::{account, schedules};
 use crate::model::job::{DefinitionError, JobDefinition};
-use crate::model::schedule::ScheduleError;
+use crate::model::schedule::{ScheduleError, next_slot};
 use crate::model::{JobId, ReplicaId};
 use crate::store::{Defined, Definition, JobState, SchedulerStore, StoreError};
 
