@@ -97,7 +97,7 @@ pub async fn resume(store: &dyn SchedulerStore, zones: &TimeZoneDatabase, name: 
             cursor_seen: job.cursor,
             paused_at: None,
             cursor: now,
-            next_slot: next_slot(&schedules, now),
+            next_slot: next_slot(&schedules, now).map(|slot| slot.at),
             skip: skipped_range(&schedules, job.cursor, now, SkipReason::Paused).as_ref().map(recorded),
             actor: actor.clone(),
         };

@@ -66,7 +66,7 @@ pub async fn register(
             hash: carried.hash.clone(),
             seen,
             cursor,
-            next_slot: next_slot(&parsed, cursor),
+            next_slot: next_slot(&parsed, cursor).map(|slot| slot.at),
             by: by.clone(),
         };
         if let Defined::Registered(version) = store.define_job(&wanted).await? {
