@@ -178,14 +178,24 @@ impl ReplicaBuilder {
     }
 
     /// Registers what runs steps whose `handler` is `name`.
-    pub fn handler(mut self, name: impl Into<String>, handler: impl Handler + 'static) -> Self {
-        self.handlers.insert(name.into(), Arc::new(handler));
+    pub fn handler(self, name: impl Into<String>, handler: impl Handler + 'static) -> Self {
+        self.handler_arc(name, Arc::new(handler))
+    }
+
+    /// As [`Self::handler`], for one that is shared.
+    pub fn handler_arc(mut self, name: impl Into<String>, handler: Arc<dyn Handler>) -> Self {
+        self.handlers.insert(name.into(), handler);
         self
     }
 
     /// Registers what delivers messages of the channel `name`.
-    pub fn channel(mut self, name: impl Into<String>, channel: impl Channel + 'static) -> Self {
-        self.channels.insert(name.into(), Arc::new(channel));
+    pub fn channel(self, name: impl Into<String>, channel: impl Channel + 'static) -> Self {
+        self.channel_arc(name, Arc::new(channel))
+    }
+
+    /// As [`Self::channel`], for one that is shared.
+    pub fn channel_arc(mut self, name: impl Into<String>, channel: Arc<dyn Channel>) -> Self {
+        self.channels.insert(name.into(), channel);
         self
     }
 

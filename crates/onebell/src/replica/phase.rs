@@ -22,6 +22,11 @@ impl Shutdown {
         self.0.send_modify(|asked| *asked = asked.saturating_add(1));
     }
 
+    /// Returns when it was asked for at least once.
+    pub async fn asked_once(&self) {
+        self.asked(1).await;
+    }
+
     async fn asked(&self, times: u8) {
         let mut receiver = self.0.subscribe();
         // The sender lives in `self`: waiting cannot fail.

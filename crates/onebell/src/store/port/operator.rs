@@ -2,7 +2,7 @@ use async_trait::async_trait;
 
 use super::error::Result;
 use crate::model::transition::words;
-use crate::model::{Conflict, RunId};
+use crate::model::{Conflict, JobId, RunId};
 
 /// Who acts, for the audit log.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -93,4 +93,8 @@ pub trait OperatorStore: Send + Sync {
 
     /// Decides a message: `sent` for one in doubt; `resend` for one in doubt or failed; `drop` for ready, failed, in doubt.
     async fn resolve_message(&self, key: &str, verdict: MessageVerdict, actor: &Actor) -> Result<Acted>;
+
+    /// Removes a job with everything recorded for it, identities included: runs, steps, history, messages, effects of its
+    /// steps, keys, skips, requests, definitions. For scratch jobs (demo, chaos), never part of retention. False: no such job.
+    async fn erase_job(&self, job: &JobId) -> Result<bool>;
 }

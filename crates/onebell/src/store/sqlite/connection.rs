@@ -1,0 +1,115 @@
+//! A connection ready for work: durable, patient, guarded. It knows how to open a file, not what is in it.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags};
+
+use super::error::{Failure, judge};
+use super::file_system::{FsKind, refuse_network_fs};
+use super::guard::Guard;
+use super::statements::Statements;
+use crate::model::Moment;
+use crate::store::StoreError;
+use crate::time::{StoreClock, host_now};
+
+/// How long a transaction waits for other processes before it says that it did not happen.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Where the tables are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Place {
+    Memory,
+    File(PathBuf),
+}
+
+impl Place {
+    pub(super) fn of(path: &Path) -> Self {
+        if path.as_os_str() == ":memory:" { Self::Memory } else { Self::File(path.to_owned()) }
+    }
+
+    /// For messages.
+    pub(super) fn name(&self) -> String {
+        match self {
+            Self::Memory => ":memory:".to_owned(),
+            Self::File(path) => path.display().to_string(),
+        }
+    }
+}
+
+/// A connection with what its transactions need.
+pub(super) struct Session {
+    pub(super) connection: Connection,
+    pub(super) statements: Statements,
+    pub(super) clock: StoreClock,
+    pub(super) guard: Guard,
+    /// The file's name, for messages.
+    pub(super) file: String,
+}
+
+impl Session {
+    pub(super) fn now(&self) -> Moment {
+        self.clock.given().unwrap_or_else(host_now)
+    }
+
+    /// A connection that may write. Creates the file when `create`.
+    pub(super) fn writing(place: &Place, create: bool, statements: Statements, clock: StoreClock) -> Result<Self, StoreError> {
+        let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        flags.set(OpenFlags::SQLITE_OPEN_CREATE, create || *place == Place::Memory);
+        let session = Self::open(place, flags, statements, clock)?;
+        let durable = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA fullfsync = ON;";
+        session.connection.execute_batch(durable).map_err(|error| judge(&error, &session.file))?;
+        Ok(session)
+    }
+
+    /// A connection that only reads.
+    pub(super) fn reading(place: &Place, statements: Statements, clock: StoreClock) -> Result<Self, StoreError> {
+        let session = Self::open(place, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX, statements, clock)?;
+        session.connection.execute_batch("PRAGMA query_only = ON").map_err(|error| judge(&error, &session.file))?;
+        Ok(session)
+    }
+
+    fn open(place: &Place, flags: OpenFlags, statements: Statements, clock: StoreClock) -> Result<Self, StoreError> {
+        let file = place.name();
+        let opened = match place {
+            Place::Memory => Connection::open_in_memory(),
+            Place::File(path) => Connection::open_with_flags(path, flags),
+        };
+        let open = || -> Result<(Connection, Guard), rusqlite::Error> {
+            let mut connection = opened?;
+            connection.busy_handler(Some(wait_a_little))?;
+            connection.set_prepared_statement_cache_capacity(256);
+            let guard = Guard::default();
+            guard.install(&mut connection)?;
+            Ok((connection, guard))
+        };
+        let (connection, guard) = open().map_err(|error| judge(&error, &file))?;
+        Ok(Self { connection, statements, clock, guard, file })
+    }
+
+    pub(super) fn judged(&self, failure: Failure) -> StoreError {
+        failure.judged(&self.file)
+    }
+}
+
+/// Refuses a file that several hosts might share.
+pub(super) fn check_file_system(place: &Place, given: Option<FsKind>) -> Result<(), StoreError> {
+    match place {
+        Place::Memory => Ok(()),
+        Place::File(path) => refuse_network_fs(given.unwrap_or_else(|| FsKind::of(path)), &place.name()),
+    }
+}
+
+/// SQLite's own handler sleeps longer and longer and is passed over by whoever asks more often; this one asks every
+/// millisecond or two, so that the short pauses between group commits are seen.
+fn wait_a_little(times: i32) -> bool {
+    let pause = Duration::from_micros(1_000 + u64::from(times.unsigned_abs()) * 379 % 1_000);
+    pause_for(pause);
+    u128::from(times.unsigned_abs()) * 1_500 < PATIENCE.as_micros()
+}
+
+/// Blocks this thread, one of the store's own or a caller who asked for work inline.
+#[expect(clippy::disallowed_methods, reason = "the store's thread waits for another process, where no timer can be handed in")]
+pub(super) fn pause_for(pause: Duration) {
+    std::thread::sleep(pause);
+}

@@ -1,0 +1,112 @@
+//! Runs work in transactions: at once under a mutex, or on the store's two threads. It knows nothing of jobs or runs.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, PoisonError};
+
+use tokio::sync::oneshot;
+
+use super::connection::Session;
+use super::group::{Job, Mode};
+use super::threads::Thread;
+use super::transaction::{Outcome, Tx};
+use crate::store::{Result, StoreError};
+
+/// What is special about a transaction.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Verb {
+    /// Fault points before the commit and after it.
+    pub(super) points: Option<(&'static str, &'static str)>,
+    /// A transaction of its own, never part of a group: it runs a user's statements.
+    pub(super) alone: bool,
+}
+
+impl Verb {
+    pub(super) const PLAIN: Self = Self { points: None, alone: false };
+
+    pub(super) const fn with_points(before: &'static str, after: &'static str) -> Self {
+        Self { points: Some((before, after)), alone: false }
+    }
+
+    pub(super) const fn alone(self) -> Self {
+        Self { alone: true, ..self }
+    }
+}
+
+/// Where transactions run.
+pub(super) enum Engine {
+    /// At once, in the caller's own thread.
+    Inline(Box<Mutex<Session>>),
+    /// One thread writes, one reads.
+    Threads { writer: Thread, reader: Thread },
+}
+
+impl Engine {
+    /// Runs `work` in a transaction that holds the only write lock. It may be run again, from the start.
+    pub(super) async fn write<T, W>(&self, verb: Verb, work: W) -> Result<T>
+    where
+        T: Send + 'static,
+        W: Fn(&Tx<'_>) -> Outcome<T> + Send + 'static,
+    {
+        self.run(Mode::Write, verb, work).await
+    }
+
+    /// Runs `work` over one unchanging view of the tables.
+    pub(super) async fn read<T, W>(&self, work: W) -> Result<T>
+    where
+        T: Send + 'static,
+        W: Fn(&Tx<'_>) -> Outcome<T> + Send + 'static,
+    {
+        self.run(Mode::Read, Verb::PLAIN, work).await
+    }
+
+    async fn run<T, W>(&self, mode: Mode, verb: Verb, work: W) -> Result<T>
+    where
+        T: Send + 'static,
+        W: Fn(&Tx<'_>) -> Outcome<T> + Send + 'static,
+    {
+        let (answer, answered) = oneshot::channel();
+        let job: Box<dyn Job> = Box::new(Call { work, verb, value: None, answer });
+        match self {
+            Self::Inline(session) => {
+                session.lock().unwrap_or_else(PoisonError::into_inner).run_group(mode, vec![job]);
+            }
+            Self::Threads { writer, .. } if mode == Mode::Write => writer.send(job)?,
+            Self::Threads { reader, .. } => reader.send(job)?,
+        }
+        answered.await.unwrap_or_else(|_| Err(StoreError::away("the store's thread gave no answer")))
+    }
+}
+
+/// Work, the value it gave, and who waits for it.
+struct Call<T, W> {
+    work: W,
+    verb: Verb,
+    value: Option<T>,
+    answer: oneshot::Sender<Result<T>>,
+}
+
+impl<T, W> Job for Call<T, W>
+where
+    T: Send,
+    W: Fn(&Tx<'_>) -> Outcome<T> + Send,
+{
+    fn run(&mut self, tx: &Tx<'_>) -> Outcome<()> {
+        self.value = None;
+        // A panic ends this piece of work, not the thread and not its neighbours in the group.
+        let outcome = catch_unwind(AssertUnwindSafe(|| (self.work)(tx)));
+        let panicked = |_| Err(StoreError::broken("a transaction panicked and was rolled back").into());
+        self.value = Some(outcome.unwrap_or_else(panicked)?);
+        Ok(())
+    }
+
+    fn verb(&self) -> Verb {
+        self.verb
+    }
+
+    fn answer(self: Box<Self>, ended: Result<()>) {
+        let Self { value, answer, .. } = *self;
+        let value = ended.and_then(|()| value.ok_or_else(|| StoreError::broken("a transaction ended without a value")));
+        // Nobody waits any longer: the work is done all the same, as after a lost answer.
+        drop(answer.send(value));
+    }
+}
