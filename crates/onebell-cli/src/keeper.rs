@@ -1,7 +1,8 @@
 //! The keeper: a small process that owns a command's processes from outside and ends them when its agent cannot vouch for them.
 //!
-//! The agent starts this program again with the hidden argument [`ARGUMENT`]. That process leads a session of its own (no terminal, so neither
-//! Ctrl-C nor Ctrl-Z reaches it), is the child subreaper of everything below it, and starts the command as leader of *another* process group.
+//! The agent starts this program again with the hidden argument [`ARGUMENT`]. That process leads a session of its own (no
+//! terminal, so neither Ctrl-C nor Ctrl-Z reaches it), is the child subreaper of everything below it, and starts the command as
+//! leader of *another* process group.
 //!
 //! ```text
 //! agent ──socket (its stdin)──► keeper (own session, subreaper) ──► command (own group) ──► …
@@ -9,13 +10,14 @@
 //!   └──── the command's stdout and stderr: two pipes that the agent reads itself ◄──────────┘
 //! ```
 //!
-//! It ends the command (TERM to all, grace, KILL until nothing is left) when the socket closes, when the time that the last renewal allowed has
-//! run out by a clock that counts suspension, or when the agent asks. Children that left the group (`setsid`, double fork) are re-parented to it
-//! and ended as well; "no child left" is the kernel's own word (`ECHILD`), not a guess.
+//! It ends the command (TERM to all, grace, KILL until nothing is left) when the socket closes, when the time that the last
+//! renewal allowed has run out by a clock that counts suspension, or when the agent asks. Children that left the group (`setsid`,
+//! double fork) are re-parented to it and ended as well; "no child left" is the kernel's own word (`ECHILD`), not a guess.
 //!
-//! What it does not do: read the command's output, know anything of claims or stores, survive a SIGKILL of its own (the agent then ends what
-//! is left of the session, see [`End::KeeperLost`]). It outlives TERM, INT and HUP, because `systemctl stop` sends those to every process of the unit
-//! while the agent still drains; whoever wants the command to end signals the agent or the command.
+//! What it does not do: read the command's output, know anything of claims or stores, survive a SIGKILL of its own (the agent
+//! then ends what is left of the session, see [`End::KeeperLost`]). It outlives TERM, INT and HUP, because `systemctl stop` sends
+//! those to every process of the unit while the agent still drains; whoever wants the command to end signals the agent or the
+//! command.
 
 #[cfg(not(target_os = "linux"))]
 compile_error!("onebell runs commands under a keeper, which needs Linux (child subreaper, pidfd, /proc, CLOCK_BOOTTIME)");
@@ -34,6 +36,7 @@ mod tree;
 mod wire;
 
 use std::ffi::OsString;
+use std::fmt;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -50,9 +53,10 @@ pub use start::StartError;
 pub const ARGUMENT: &str = "__keeper";
 
 /// What to run, and how.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct CommandSpec {
-    /// The program and its arguments, never through a shell. The program is looked up in the *command's* `PATH` unless it contains a slash.
+    /// The program and its arguments, never through a shell. The program is looked up in the *command's* `PATH` unless it
+    /// contains a slash.
     pub argv: Vec<OsString>,
     /// Variables set for the command, over the agent's own or, with `clear_env`, alone.
     pub env: Vec<(OsString, OsString)>,
@@ -66,7 +70,20 @@ pub struct CommandSpec {
     pub output_cap: usize,
 }
 
-/// Runs the keeper, synchronously and to its end, if this process was started as one. To be called before anything else in `main`.
+/// Values of variables are left out: they may be secrets.
+impl fmt::Debug for CommandSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&OsString> = self.env.iter().map(|(name, _)| name).collect();
+        f.debug_struct("CommandSpec")
+            .field("argv", &self.argv)
+            .field("env", &names)
+            .field("cwd", &self.cwd)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Runs the keeper, synchronously and to its end, if this process was started as one. To be called before anything else in
+/// `main`.
 #[must_use]
 pub fn main_if_keeper() -> Option<ExitCode> {
     let first = std::env::args_os().nth(1)?;

@@ -1,11 +1,39 @@
-//! The `onebell` program.
+//! The program `onebell`.
 
 use std::process::ExitCode;
 
+use clap::Parser;
+use onebell_cli::args::{Cli, Common};
+use onebell_cli::{answer, commands, keeper};
+
 fn main() -> ExitCode {
-    // First of all: a keeper is this program started again, and must do nothing else.
-    if let Some(code) = onebell_cli::keeper::main_if_keeper() {
+    if let Some(code) = keeper::main_if_keeper() {
         return code;
     }
-    ExitCode::SUCCESS
+    let cli = Cli::parse();
+    log_to_stderr(&cli.common);
+    // One provider for the whole program; a library must never choose it.
+    if rustls::crypto::ring::default_provider().install_default().is_err() {
+        return answer::Failure::usage("another TLS provider was installed before ours").report();
+    }
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return answer::Failure::usage(format!("the runtime cannot start: {error}")).report(),
+    };
+    match runtime.block_on(commands::carry_out(cli)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}
+
+fn log_to_stderr(common: &Common) {
+    let level = match (common.quiet, common.verbose) {
+        (true, _) => "error",
+        (false, 0) => "warn,onebell=info,onebell_cli=info",
+        (false, 1) => "info,onebell=debug,onebell_cli=debug",
+        (false, _) => "debug",
+    };
+    let filter = tracing_subscriber::EnvFilter::try_from_env("ONEBELL_LOG").unwrap_or_else(|_| level.into());
+    let colours = std::env::var_os("NO_COLOR").is_none() && std::io::IsTerminal::is_terminal(&std::io::stderr());
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colours).with_target(false).init();
 }

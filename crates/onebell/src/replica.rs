@@ -72,6 +72,7 @@ impl Replica {
             ended = until_all(&mut hands), if !hands.is_empty() => ended,
             () = shared.phase.drained(), if !(roles.agent || roles.relay) => Ok(()),
             ended = first_failure(&mut loops) => ended,
+            () = shared.phase.given_up(shared.timer.as_ref()) => Ok(()),
         };
         identity::leave(&shared).await;
         loops.shutdown().await;

@@ -5,7 +5,8 @@ use std::time::Duration;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use serde::{Deserialize, Serialize};
 
-/// An instant of `CLOCK_BOOTTIME`: it goes on while the host is suspended and is never set. The same in every process of one host.
+/// An instant of `CLOCK_BOOTTIME`: it goes on while the host is suspended and is never set. The same in every process of one
+/// host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct BootTime {
@@ -46,7 +47,8 @@ impl BootTime {
 
 /// How long the agent vouches for a command: TERM at the first instant, KILL at the second.
 ///
-/// Instants, not durations: a frame that waited in the socket, or an agent that was stopped just before it sent it, then allows nothing extra.
+/// Instants, not durations: a frame that waited in the socket, or an agent that was stopped just before it sent it, then allows
+/// nothing extra.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Allowance {
     /// The command gets TERM then.
@@ -61,7 +63,8 @@ impl Allowance {
     /// Default distance of KILL from the same instant.
     pub const KILL_IN: Duration = Duration::from_secs(9);
 
-    /// What a renewal allows that was *sent* to the store at `sent` and succeeded: read the clock before sending, not after the answer.
+    /// What a renewal allows that was *sent* to the store at `sent` and succeeded: read the clock before sending, not after the
+    /// answer.
     #[must_use]
     pub fn since(sent: BootTime, term_in: Duration, kill_in: Duration) -> Self {
         Self { term_at: sent.plus(term_in), kill_at: sent.plus(kill_in.max(term_in)) }

@@ -16,7 +16,8 @@ pub enum Verdict {
 /// `exit_codes` of a step. A code in both lists is permanent; 0 is always done.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExitCodes {
-    /// Codes that are permanent besides 64 (usage), 65 (data), 78 (configuration), 126 and 127 (the shell's "cannot execute" and "not found").
+    /// Codes that are permanent besides 64 (usage), 65 (data), 78 (configuration), 126 and 127 (the shell's "cannot execute" and
+    /// "not found").
     pub permanent: Vec<i32>,
     /// Codes that are tried again although they are among those.
     pub retry: Vec<i32>,
@@ -25,8 +26,8 @@ pub struct ExitCodes {
 /// `EX_USAGE`, `EX_DATAERR`, `EX_CONFIG` of sysexits.h; the shell's "not executable" and "not found".
 const PERMANENT: [i32; 5] = [64, 65, 78, 126, 127];
 
-/// Judges an end: 0 is done, 64, 65, 78, 126 and 127 are permanent, any other code (75, `EX_TEMPFAIL`, among them), every signal and every end
-/// that the keeper brought about is worth another try.
+/// Judges an end: 0 is done, 64, 65, 78, 126 and 127 are permanent, any other code (75, `EX_TEMPFAIL`, among them), every signal
+/// and every end that the keeper brought about is worth another try.
 ///
 /// ```
 /// use onebell_cli::keeper::{End, ExitCodes, Verdict, classify};

@@ -43,8 +43,9 @@ pub(super) fn run() -> ExitCode {
     }
 }
 
-/// TERM, INT and HUP get a handler that does nothing: unlike "ignore", a handler is not inherited by the command. tokio's is the one way to set
-/// one without `unsafe`; its runtime is never run. Without it the keeper merely dies of those signals, which its agent sees.
+/// TERM, INT and HUP get a handler that does nothing: unlike "ignore", a handler is not inherited by the command. tokio's is the
+/// one way to set one without `unsafe`; its runtime is never run. Without it the keeper merely dies of those signals, which its
+/// agent sees.
 fn outlive_signals() -> Option<Runtime> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().ok()?;
     let guard = runtime.enter();
@@ -234,8 +235,8 @@ fn living(processes: &[tree::Process]) -> u32 {
     u32::try_from(processes.iter().filter(|process| !process.zombie).count()).unwrap_or(u32::MAX)
 }
 
-/// While the keeper holds a reading end too, a command whose agent died is not killed by SIGPIPE in the middle of its own tidying up; what it
-/// still writes is read and thrown away. Only pipes can be opened again like this.
+/// While the keeper holds a reading end too, a command whose agent died is not killed by SIGPIPE in the middle of its own tidying
+/// up; what it still writes is read and thrown away. Only pipes can be opened again like this.
 fn reading_end(path: &str) -> Option<File> {
     fs::metadata(path).ok()?.file_type().is_fifo().then_some(())?;
     File::open(path).ok()

@@ -48,7 +48,8 @@ pub struct CommandEnd {
     pub stderr: Captured,
     /// Processes that were still running 300 ms after the command itself had exited; they were ended.
     pub leftovers: u32,
-    /// Processes that could not be ended: another user's, or stuck in the kernel. 0 means that nothing of the command runs any more.
+    /// Processes that could not be ended: another user's, or stuck in the kernel. 0 means that nothing of the command runs any
+    /// more.
     pub survivors: u32,
 }
 
@@ -80,6 +81,7 @@ impl RenewalHandle {
     }
 
     /// Ends the command: TERM to everything now, KILL after `grace`. A second call may only shorten the grace.
+    #[expect(clippy::disallowed_methods, reason = "a limit on a process of this host, judged by nothing else")]
     pub fn stop(&self, grace: Duration) {
         let limit = Instant::now() + grace.min(Duration::from_secs(86_400)) + GIVE_UP + STOP_MARGIN;
         self.stop_limit.send_modify(|known| *known = Some(known.map_or(limit, |known| known.min(limit))));
@@ -105,7 +107,8 @@ impl Kept {
         Self::start_with("/proc/self/exe".as_ref(), spec, allowance).await
     }
 
-    /// The same with another program as keeper: one whose `main` calls [`main_if_keeper`](super::main_if_keeper), from the same build.
+    /// The same with another program as keeper: one whose `main` calls [`main_if_keeper`](super::main_if_keeper), from the same
+    /// build.
     ///
     /// # Errors
     /// As [`start`](Self::start).
@@ -185,6 +188,7 @@ impl Kept {
     }
 
     /// `None` when the keeper is gone or hangs.
+    #[expect(clippy::disallowed_methods, reason = "a limit on a process of this host, judged by nothing else")]
     async fn last_report(&mut self) -> Option<Ended> {
         let mut stop_limit = self.stop_limit.subscribe();
         loop {

@@ -1,5 +1,5 @@
-//! Secrets are taken out of captured output before it is stored. Only what appears literally is found: a secret that the command encodes
-//! (base64, URL escapes) or prints in pieces passes.
+//! Secrets are taken out of captured output before it is stored. Only what appears literally is found: a secret that the command
+//! encodes (base64, URL escapes) or prints in pieces passes.
 
 use super::output::Captured;
 
@@ -7,8 +7,9 @@ const MASK: &[u8] = b"***";
 
 /// Replaces every occurrence of a secret by `***`, also overlapping ones and one that runs from `head` into `tail`.
 ///
-/// Where bytes were left out (or may still follow), a secret may have been cut: whatever at such an edge could be a piece of one is masked too.
-/// That may take a few innocent bytes, never the other way. `total` and `omitted` still count what the command wrote.
+/// Where bytes were left out (or may still follow), a secret may have been cut: whatever at such an edge could be a piece of one
+/// is masked too. That may take a few innocent bytes, never the other way. `total` and `omitted` still count what the command
+/// wrote.
 pub fn mask(output: &mut Captured, secrets: &[String]) {
     let secrets: Vec<&[u8]> = secrets.iter().map(String::as_bytes).filter(|secret| !secret.is_empty()).collect();
     if secrets.is_empty() {

@@ -22,7 +22,7 @@ pub enum Reason {
     Stopped,
     /// No renewal arrived in time: the agent was stopped, stuck, or cut off from the store.
     Lapsed,
-    /// The agent's end of the channel closed. Nobody reads this report, except in a core file.
+    /// The agent's end of the channel closed. With it went whoever would have read this.
     AgentGone,
 }
 

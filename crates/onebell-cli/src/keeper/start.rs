@@ -19,7 +19,8 @@ const LONGEST: usize = 131_071;
 pub enum StartError {
     /// Where a shell would exit 127.
     #[error(
-        "program {program:?} was not found (a name without a slash is looked up in the command's PATH; a script also needs its interpreter)"
+        "program {program:?} was not found \
+         (a name without a slash is looked up in the command's PATH; a script also needs its interpreter)"
     )]
     NotFound {
         /// As it was given.
@@ -72,7 +73,8 @@ impl StartError {
         }
     }
 
-    /// The code that a shell or `env` would have exited with, for `onebell once`: 127 not found, 126 not executable, else 125 (our own).
+    /// The code that a shell or `env` would have exited with, for `onebell once`: 127 not found, 126 not executable, else 125
+    /// (our own).
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
@@ -131,6 +133,7 @@ fn too_big(spec: &CommandSpec) -> String {
     let arguments: usize = spec.argv.iter().map(|argument| argument.len() + 1).sum();
     let variables: usize = spec.env.iter().map(|(name, value)| name.len() + value.len() + 2).sum();
     format!(
-        "{arguments} bytes of arguments and {variables} of variables, a quarter of the stack limit (`ulimit -s`) is possible; pass the data in a file"
+        "{arguments} bytes of arguments and {variables} of variables; \
+         a quarter of the stack limit (`ulimit -s`) is possible; pass the data in a file"
     )
 }

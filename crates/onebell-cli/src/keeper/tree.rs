@@ -1,4 +1,5 @@
-//! Which processes are below another, or in a session, read from `/proc`; and signals that cannot hit a process that took over a number.
+//! Which processes are below another, or in a session, read from `/proc`; and signals that cannot hit a process that took over a
+//! number.
 
 use std::collections::HashMap;
 use std::fs;

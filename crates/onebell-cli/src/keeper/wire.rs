@@ -11,8 +11,9 @@ use serde::{Deserialize, Serialize};
 use super::clock::Allowance;
 use super::plan::{Reason, Status};
 
-/// The agent's first line. It goes over the socket and not through arguments or environment: those are limited in size and shown by `ps`.
-#[derive(Debug, Serialize, Deserialize)]
+/// The agent's first line. It goes over the socket and not through arguments or environment: those are limited in size and shown
+/// by `ps`. No `Debug`: it carries secrets.
+#[derive(Serialize, Deserialize)]
 pub(super) struct Order {
     pub(super) argv: Vec<OsString>,
     pub(super) env: Vec<(OsString, OsString)>,

@@ -7,6 +7,9 @@ use super::shared::Shared;
 use crate::handler::StopReason;
 use crate::store::StoreError;
 
+/// How long work in hand and its settlement may take after it was asked to end.
+const STOP_LIMIT: Duration = Duration::from_secs(40);
+
 /// Asked for from outside: once to drain, twice to stop at once.
 #[derive(Debug, Clone, Default)]
 pub struct Shutdown(Arc<watch::Sender<u8>>);
@@ -61,6 +64,13 @@ impl Phase {
             *now = stage.max(*now);
             moved
         });
+    }
+
+    /// Returns when work in hand was asked to end and had its time: what is still open then is recovered by others.
+    pub(super) async fn given_up(&self, timer: &dyn crate::time::Timer) {
+        let mut receiver = self.0.subscribe();
+        drop(receiver.wait_for(|stage| *stage >= Stage::Stopping).await);
+        timer.sleep(STOP_LIMIT).await;
     }
 
     /// Returns when no new work is taken any longer.

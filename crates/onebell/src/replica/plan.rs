@@ -7,6 +7,9 @@ use crate::model::jump::JumpGuard;
 use crate::roles::scheduler;
 use crate::store::StoreError;
 
+/// Between two passes at least.
+const PACE: Duration = Duration::from_millis(5);
+
 /// The Scheduler's loop: it sleeps until the next known slot, a hint, or the poll.
 pub(super) async fn schedule(shared: Arc<Shared>) -> Result<(), StoreError> {
     let mut guard = JumpGuard::new(shared.settings.lease);
@@ -16,6 +19,8 @@ pub(super) async fn schedule(shared: Arc<Shared>) -> Result<(), StoreError> {
             _ => shared.settings.poll,
         };
         shared.wait(&shared.hints.scheduler, pause).await;
+        // Many settlements hint at once: one pass answers them all.
+        shared.timer.sleep(PACE.min(pause)).await;
     }
 }
 

@@ -109,7 +109,9 @@ impl SqliteBuilder {
             return Ok(SqliteStore::of(Engine::Inline(Box::new(Mutex::new(session)))));
         }
         if self.place == Place::Memory {
-            return Err(StoreError::broken("a :memory: database has one connection only; open it with .inline(), or name a file"));
+            return Err(StoreError::broken(
+                "a :memory: database has one connection only; open it with .inline(), or name a file",
+            ));
         }
         let reader = Session::reading(&self.place, self.texts()?, self.clock.clone())?;
         let writer = Thread::start("onebell-writer", session, Mode::Write)?;

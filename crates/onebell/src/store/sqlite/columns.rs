@@ -65,8 +65,18 @@ macro_rules! words_in_columns {
     )+ };
 }
 words_in_columns!(
-    OnLost, OnMessageFailed, DroppedBy, InDoubtPolicy, MessageStatus, Origin, RequestKind, RequestStatus, RunGoal, RunStatus,
-    AttemptOutcome, StepStatus
+    OnLost,
+    OnMessageFailed,
+    DroppedBy,
+    InDoubtPolicy,
+    MessageStatus,
+    Origin,
+    RequestKind,
+    RequestStatus,
+    RunGoal,
+    RunStatus,
+    AttemptOutcome,
+    StepStatus
 );
 
 impl ToSql for Fingerprint {
@@ -108,12 +118,14 @@ pub(super) fn span(row: &rusqlite::Row<'_>, column: &str) -> rusqlite::Result<Du
 
 /// A value as the JSON text of a column.
 pub(super) fn to_json<T: serde::Serialize>(value: &T) -> Result<String, Failure> {
-    serde_json::to_string(value).map_err(|error| StoreError::broken(format!("a value could not be written as JSON: {error}")).into())
+    serde_json::to_string(value)
+        .map_err(|error| StoreError::broken(format!("a value could not be written as JSON: {error}")).into())
 }
 
 /// A value from the JSON text of a column.
 pub(super) fn from_json<T: serde::de::DeserializeOwned>(text: &str, what: &str) -> Result<T, Failure> {
     serde_json::from_str(text).map_err(|error| {
-        StoreError::broken(format!("the store holds a {what} that this version cannot read ({error}); it may be a newer one's")).into()
+        StoreError::broken(format!("the store holds a {what} that this version cannot read ({error}); it may be a newer one's"))
+            .into()
     })
 }

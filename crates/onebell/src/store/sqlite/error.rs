@@ -128,7 +128,10 @@ mod tests {
 
     #[test]
     fn a_damaged_file_is_named_with_its_remedy() {
-        assert!(judged(ffi::SQLITE_CORRUPT).to_string().contains("jobs.db") && judged(ffi::SQLITE_CORRUPT).to_string().contains("backup"));
+        assert!(
+            judged(ffi::SQLITE_CORRUPT).to_string().contains("jobs.db")
+                && judged(ffi::SQLITE_CORRUPT).to_string().contains("backup")
+        );
         assert!(judged(ffi::SQLITE_NOTADB).to_string().contains("--database"));
     }
 

@@ -81,7 +81,9 @@ fn is_ours(table: &str) -> bool {
 
 fn is_refused(action: &AuthAction<'_>) -> bool {
     match action {
-        AuthAction::Transaction { .. } | AuthAction::Savepoint { .. } | AuthAction::Attach { .. } | AuthAction::Detach { .. } => true,
+        AuthAction::Transaction { .. } | AuthAction::Savepoint { .. } | AuthAction::Attach { .. } | AuthAction::Detach { .. } => {
+            true
+        }
         AuthAction::Pragma { pragma_name, pragma_value } => {
             pragma_value.is_some() && !READING_PRAGMAS.iter().any(|known| pragma_name.eq_ignore_ascii_case(known))
         }

@@ -14,8 +14,7 @@ macro_rules! statements {
     };
 }
 
-statements! {
-}
+statements! {}
 
 /// The texts in use.
 #[derive(Debug, Clone)]

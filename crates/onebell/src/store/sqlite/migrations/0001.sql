@@ -56,6 +56,7 @@ CREATE TABLE onebell_request_keys (
     run_id      TEXT NOT NULL,
     created_at  INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX onebell_request_keys_created ON onebell_request_keys (created_at);
 
 -- What is not done. Succeeded and cancelled steps live in onebell_attempts.
 CREATE TABLE onebell_job_steps (
@@ -96,6 +97,7 @@ CREATE TABLE onebell_job_steps (
     CONSTRAINT job_steps_tries CHECK (tries >= 0 AND attempt >= tries)
 ) STRICT;
 CREATE INDEX onebell_job_steps_claim ON onebell_job_steps (priority DESC, ready_at, step_id) WHERE status = 'pending';
+CREATE INDEX onebell_job_steps_alone ON onebell_job_steps (ready_at) WHERE status = 'pending' AND alone = 1;
 CREATE INDEX onebell_job_steps_overdue ON onebell_job_steps (complete_by) WHERE complete_by IS NOT NULL;
 CREATE INDEX onebell_job_steps_owner ON onebell_job_steps (locked_by) WHERE locked_by IS NOT NULL;
 CREATE INDEX onebell_job_steps_run ON onebell_job_steps (run_id);
@@ -137,6 +139,7 @@ CREATE TABLE onebell_superseded (
     verdict  TEXT NOT NULL,
     PRIMARY KEY (step_id, attempt, replica)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX onebell_superseded_run ON onebell_superseded (run_id);
 
 CREATE TABLE onebell_recovery_requests (
     kind         TEXT NOT NULL CHECK (kind IN ('replica', 'step', 'message', 'run')),
@@ -199,6 +202,7 @@ CREATE INDEX onebell_outbox_overdue ON onebell_outbox (complete_by) WHERE comple
 CREATE INDEX onebell_outbox_owner ON onebell_outbox (locked_by) WHERE locked_by IS NOT NULL;
 CREATE INDEX onebell_outbox_step ON onebell_outbox (step_id) WHERE step_id IS NOT NULL;
 CREATE INDEX onebell_outbox_run ON onebell_outbox (run_id) WHERE run_id IS NOT NULL;
+CREATE INDEX onebell_outbox_finished ON onebell_outbox (finished_at) WHERE finished_at IS NOT NULL;
 CREATE INDEX onebell_outbox_in_doubt ON onebell_outbox (changed_at) WHERE status IN ('in_doubt', 'failed');
 
 CREATE TABLE onebell_terms (
@@ -236,6 +240,7 @@ CREATE TABLE onebell_skips (
     recorded_at INTEGER NOT NULL,
     PRIMARY KEY (job_id, from_slot, reason)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX onebell_skips_recorded ON onebell_skips (recorded_at);
 
 CREATE TABLE onebell_audit_log (
     id     INTEGER PRIMARY KEY,
