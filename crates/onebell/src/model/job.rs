@@ -125,8 +125,10 @@ pub struct UndoDefinition {
 
 words! {
     /// What happens to a slot that comes due while a run is active or a slot's run waits.
+    #[derive(Default)]
     Overlap {
         /// The new slot is skipped and recorded.
+        #[default]
         Skip = "skip",
         /// One waits; a further one is skipped.
         Queue = "queue",
@@ -134,12 +136,6 @@ words! {
         Allow = "allow",
         /// The active run is cancelled, then the new one starts.
         Replace = "replace",
-    }
-}
-
-impl Default for Overlap {
-    fn default() -> Self {
-        Self::Skip
     }
 }
 
@@ -158,8 +154,10 @@ pub enum Missed {
 
 words! {
     /// Local times that do not exist, or happen twice.
+    #[derive(Default)]
     Dst {
         /// A fixed time in a gap fires at the first instant after it, in a fold on the first pass.
+        #[default]
         Vixie = "vixie",
         /// A time in a gap is recorded as skipped.
         Skip = "skip",
@@ -168,16 +166,12 @@ words! {
     }
 }
 
-impl Default for Dst {
-    fn default() -> Self {
-        Self::Vixie
-    }
-}
-
 words! {
     /// What happens to a started step whose replica died.
+    #[derive(Default)]
     OnLost {
         /// It may be run again, within its budget.
+        #[default]
         Retry = "retry",
         /// It waits for a person: at most once.
         Hold = "hold",
@@ -186,25 +180,15 @@ words! {
     }
 }
 
-impl Default for OnLost {
-    fn default() -> Self {
-        Self::Retry
-    }
-}
-
 words! {
     /// What a failed message means for the step that put it.
+    #[derive(Default)]
     OnMessageFailed {
         /// It is counted and notified; the step succeeds.
+        #[default]
         Continue = "continue",
         /// The step fails.
         Fail = "fail",
-    }
-}
-
-impl Default for OnMessageFailed {
-    fn default() -> Self {
-        Self::Continue
     }
 }
 

@@ -210,7 +210,7 @@ impl ReplicaBuilder {
     fn carry(&self, definition: &JobDefinition) -> Result<Carried, BuildError> {
         for step in &definition.steps {
             let handlers = std::iter::once(&step.handler).chain(step.undo.as_ref().map(|undo| &undo.handler));
-            for handler in handlers.filter(|handler| !self.handlers.contains_key(*handler)) {
+            if let Some(handler) = handlers.into_iter().find(|handler| !self.handlers.contains_key(*handler)) {
                 return Err(BuildError::Handler {
                     job: definition.name.clone(),
                     step: step.name.clone(),
