@@ -7,6 +7,6 @@ mod outcome;
 mod stop;
 
 pub use channel::{Channel, Gate, Outgoing, Permit};
-pub use context::{Context, Handler, Vouch};
+pub use context::{AttemptOf, Context, Handler, Vouch};
 pub use outcome::{Done, Outcome};
 pub use stop::{Stop, StopReason, Stopper};

@@ -6,6 +6,8 @@ use async_trait::async_trait;
 use tokio::sync::watch;
 
 use super::{Outcome, Stop};
+use crate::model::overlap::Origin;
+use crate::model::{Claim, Moment, ReplicaId, RunId, StepDefinition, StepId};
 use crate::store::{AgentStore, ClaimedStep, Extension, Result};
 
 /// Runs steps. An `async fn(Context) -> Outcome` is one.
@@ -41,6 +43,23 @@ pub struct Vouch {
     pub kill_after: Duration,
 }
 
+/// Which attempt a test of a handler is about.
+#[derive(Debug, Clone)]
+pub struct AttemptOf {
+    /// The job's name.
+    pub job: String,
+    /// The run.
+    pub run: RunId,
+    /// Its slot.
+    pub scheduled_for: Option<Moment>,
+    /// Its input, JSON text.
+    pub input: Option<String>,
+    /// The fence.
+    pub attempt: u64,
+    /// The store's now.
+    pub claimed_at: Moment,
+}
+
 /// What a handler knows and may do during its attempt.
 #[derive(Clone)]
 pub struct Context {
@@ -62,6 +81,31 @@ impl Context {
         extended: watch::Sender<Duration>,
     ) -> Self {
         Self { step, store, stop, vouch, extended }
+    }
+
+    /// For those who test a handler: one attempt of `step` over any store. The claim it carries was issued by no store, so a
+    /// real one answers it with `Superseded`. It reports progress to nobody.
+    pub fn for_store(store: Arc<dyn AgentStore>, step: &StepDefinition, of: &AttemptOf, stop: Stop, vouch: watch::Receiver<Vouch>) -> Self {
+        let claim = Claim::issued(StepId::of(&of.run, &step.name), of.run.clone(), of.attempt, ReplicaId::from_text("handler-test"));
+        let claimed = ClaimedStep {
+            claim,
+            job: of.job.clone(),
+            scheduled_for: of.scheduled_for,
+            origin: of.scheduled_for.map_or(Origin::Request, |_| Origin::Slot),
+            input: of.input.clone(),
+            name: step.name.clone(),
+            handler: step.handler.clone(),
+            spec: step.spec.clone(),
+            after: step.after.clone(),
+            tries: 1,
+            timeout: step.timeout,
+            complete_by: of.claimed_at + step.timeout,
+            hard_complete_by: of.claimed_at + step.hard_limit,
+            claimed_at: of.claimed_at,
+            started: true,
+            alone: false,
+        };
+        Self::new(Arc::new(claimed), store, stop, vouch, watch::Sender::new(step.timeout))
     }
 
     /// The claimed step: job, slot, input, spec, attempt, deadline.

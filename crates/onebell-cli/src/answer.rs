@@ -1,0 +1,134 @@
+//! How commands answer: tables for people, JSON for programs, and the exit code.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use serde::Serialize;
+
+/// Why a command ended otherwise than well, as an exit code of the contract.
+#[derive(Debug)]
+pub enum Failure {
+    /// 1: the work failed.
+    Work(String),
+    /// 2: wrong usage, configuration or environment.
+    Usage(String),
+    /// 3: finished, but with rejections, conflicts or findings.
+    Findings(String),
+}
+
+impl Failure {
+    /// Wrong usage, configuration or environment.
+    pub fn usage(message: impl std::fmt::Display) -> Self {
+        Self::Usage(message.to_string())
+    }
+
+    /// Writes the message to stderr and gives the exit code.
+    pub fn report(self) -> ExitCode {
+        let (code, message) = match self {
+            Self::Work(message) => (1, message),
+            Self::Usage(message) => (2, message),
+            Self::Findings(message) => (3, message),
+        };
+        if !message.is_empty() {
+            // Nobody reads stderr: the exit code still tells.
+            drop(writeln!(std::io::stderr(), "onebell: {message}"));
+        }
+        ExitCode::from(code)
+    }
+}
+
+impl From<onebell::store::StoreError> for Failure {
+    fn from(error: onebell::store::StoreError) -> Self {
+        Self::Usage(error.to_string())
+    }
+}
+
+/// What a command returns.
+pub type Answer = Result<(), Failure>;
+
+/// Writes a line to stdout; a reader that went away is no error.
+pub fn line(text: impl AsRef<str>) {
+    drop(writeln!(std::io::stdout(), "{}", text.as_ref()));
+}
+
+/// Writes a value as JSON to stdout.
+pub fn json(value: &impl Serialize) -> Answer {
+    let text = serde_json::to_string_pretty(value).map_err(Failure::usage)?;
+    line(text);
+    Ok(())
+}
+
+/// A table: columns as wide as their widest cell, the last one cut to what the terminal leaves.
+pub struct Table {
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// With its head.
+    pub fn new<const N: usize>(head: [&str; N]) -> Self {
+        Self { rows: vec![head.iter().map(|cell| (*cell).to_uppercase()).collect()] }
+    }
+
+    /// Adds a row.
+    pub fn row<const N: usize>(&mut self, cells: [String; N]) {
+        self.rows.push(cells.into());
+    }
+
+    /// Whether there is nothing below the head.
+    pub fn is_empty(&self) -> bool {
+        self.rows.len() < 2
+    }
+
+    /// The table as lines, none longer than `width` characters.
+    pub fn lines(&self, width: usize) -> Vec<String> {
+        let columns = self.rows.first().map_or(0, Vec::len);
+        let length = |text: &String| text.chars().count();
+        let widths: Vec<usize> =
+            (0..columns).map(|column| self.rows.iter().filter_map(|row| row.get(column).map(length)).max().unwrap_or(0)).collect();
+        self.rows.iter().map(|row| cut(row, &widths, width)).collect()
+    }
+
+    /// Writes it to stdout.
+    pub fn print(&self) {
+        self.lines(terminal_width()).iter().for_each(line);
+    }
+}
+
+fn cut(row: &[String], widths: &[usize], width: usize) -> String {
+    let mut text = String::new();
+    for (cell, wide) in row.iter().zip(widths) {
+        let gap = wide.saturating_sub(cell.chars().count()) + 2;
+        text.push_str(&cell.replace(['\n', '\r'], " "));
+        text.extend(std::iter::repeat_n(' ', gap));
+    }
+    let text = text.trim_end();
+    if text.chars().count() <= width { text.to_owned() } else { text.chars().take(width.saturating_sub(1)).chain(['…']).collect() }
+}
+
+/// The terminal's width; without a terminal nothing is cut.
+fn terminal_width() -> usize {
+    let stdout = std::io::stdout();
+    if !std::io::IsTerminal::is_terminal(&stdout) {
+        return usize::MAX;
+    }
+    rustix::termios::tcgetwinsize(&stdout).map_or(120, |size| usize::from(size.ws_col).max(40))
+}
+
+/// An optional cell.
+pub fn cell(value: Option<impl std::fmt::Display>) -> String {
+    value.map_or_else(|| "–".to_owned(), |value| value.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_aligns_by_characters_and_fits_the_terminal() {
+        let mut table = Table::new(["name", "note"]);
+        table.row(["nợ".to_owned(), "a long note that does not fit".to_owned()]);
+        let lines = table.lines(20);
+        assert_eq!(lines[0], "NAME  NOTE");
+        assert_eq!(lines[1], "nợ    a long note t…");
+    }
+}

@@ -1,0 +1,178 @@
+//! `onebell demo`: the main job on real input. First three copies that know nothing of each other, as cron on
+//! three replicas; then three replicas of Onebell over one database, one of them killed at a drawn moment.
+
+mod copies;
+mod scratch;
+mod tally;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use onebell::model::Moment;
+use onebell::model::message::MessageStatus;
+use onebell::store::{Actor, MessageFilter, MessageVerdict, MessageView, Store};
+use onebell::time::{SystemTimer, Timer};
+
+use crate::answer::{Answer, Failure, json, line};
+use crate::args::{Common, Demo, Format};
+use crate::database::Database;
+use copies::Copies;
+use scratch::Scratch;
+use tally::{Naive, Tally};
+
+/// Copies of the service.
+const REPLICAS: usize = 3;
+/// The demo gives up when the job has not come to its end by then.
+const PATIENCE: Duration = Duration::from_secs(180);
+/// Between two looks at the store.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Runs both halves and prints what the mail server counted.
+pub async fn demo(common: &Common, args: &Demo) -> Answer {
+    let begun = now();
+    let seed = args.seed.unwrap_or_else(|| u64::from(std::process::id()) ^ u64::try_from(onebell::time::host_now().micros()).unwrap_or(0));
+    let say = |text: &str| {
+        if common.format == Format::Table {
+            line(text);
+        }
+    };
+    let scratch = Scratch::new(seed, args.keep)?;
+    say("One job, 120 customers, three copies of the service.");
+    say("");
+    say("1. Cron on three replicas: each copy runs the job by itself.");
+    let naive = naive(&scratch).await?;
+    say(&format!("   The mail server accepted {} e-mails for {} customers: {} too many.", naive.accepted, scratch::CUSTOMERS, naive.duplicates));
+    say("");
+    say(&format!("2. Onebell on three replicas, one of them killed at a drawn moment (seed {seed})."));
+    let database = match &common.database {
+        Some(_) => Database::choose(common, None)?,
+        None => Database::Sqlite(scratch.path("onebell.db")),
+    };
+    let mut tally = together(&scratch, &database, seed, &say).await?;
+    tally.naive = naive;
+    tally.elapsed_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+    if common.format == Format::Json {
+        json(&tally)?;
+    } else {
+        tally.lines().iter().for_each(line);
+        if args.keep {
+            line(format!("   Kept: {}", scratch.folder().display()));
+        }
+    }
+    tally.verdict()
+}
+
+/// Three copies, each with a state of its own: what they send together.
+async fn naive(scratch: &Scratch) -> Result<Naive, Failure> {
+    let mailbox = copies::mailbox(None).await?;
+    let at = onebell::time::host_now() + Duration::from_secs(1);
+    let files = scratch.job_files("naive", REPLICAS, mailbox.port(), at)?;
+    let databases: Vec<Database> = (0..REPLICAS).map(|copy| Database::Sqlite(scratch.path(&format!("cron-{copy}.db")))).collect();
+    let copies = Copies::start(&files, &databases, scratch)?;
+    for database in &databases {
+        let store = database.open().await?;
+        finished(store.as_ref(), scratch).await?;
+    }
+    copies.end().await;
+    let accepted = mailbox.accepted_by_recipient();
+    let total: u64 = accepted.values().sum();
+    Ok(Naive { accepted: total, duplicates: total - accepted.len() as u64 })
+}
+
+/// Three replicas over one database, one killed: what they sent together.
+async fn together(scratch: &Scratch, database: &Database, seed: u64, say: &dyn Fn(&str)) -> Result<Tally, Failure> {
+    let store = database.open().await?;
+    let killer = Arc::new(copies::Killer::drawn(seed, scratch::CUSTOMERS));
+    let mailbox = copies::mailbox(Some(Arc::clone(&killer))).await?;
+    let at = store.scheduler_now().await? + Duration::from_secs(2);
+    let files = scratch.job_files("onebell", REPLICAS, mailbox.port(), at)?;
+    let copies = Copies::start(&files, &vec![database.clone(); REPLICAS], scratch)?;
+    killer.aim(copies.pids());
+    say(&format!("   The slot is {at}. All three wake up for it; one opens it."));
+    let ended = finished(store.as_ref(), scratch).await;
+    if let Err(failure) = ended {
+        copies.end().await;
+        return Err(failure);
+    }
+    let doubts = in_doubt(store.as_ref(), scratch).await?;
+    let confirmed = decide(store.as_ref(), scratch, &doubts, &mailbox).await?;
+    finished(store.as_ref(), scratch).await?;
+    let shot = killer.report();
+    copies.end().await;
+    if let Some(shot) = &shot {
+        say(&format!("   Replica {} was killed at event {} of the mail server ({}).", shot.replica, shot.event, shot.phase));
+    }
+    let tally = Tally {
+        customers: scratch::CUSTOMERS,
+        in_doubt: doubts.len() as u64,
+        confirmed,
+        replicas: REPLICAS as u64,
+        killed: u64::from(shot.is_some()),
+        recoveries: recoveries(store.as_ref()).await?,
+        seed,
+        ..Tally::of(&mailbox.accepted_by_recipient(), scratch::CUSTOMERS)
+    };
+    scratch.erase(database, store.as_ref()).await?;
+    Ok(tally)
+}
+
+/// Waits until the demo's run came to its end, or waits for a person because of a message in doubt.
+async fn finished(store: &dyn Store, scratch: &Scratch) -> Result<(), Failure> {
+    let begun = now();
+    loop {
+        let run = store.runs(&scratch.runs()).await.ok().and_then(|runs| runs.into_iter().next());
+        if let Some(run) = run {
+            match run.status.as_str() {
+                "succeeded" | "parked" => return Ok(()),
+                "failed" | "cancelled" => {
+                    let why = run.reason.unwrap_or_default();
+                    return Err(Failure::Work(format!("the demo's run {} {}: {why}\n{}", run.id, run.status, scratch.logs())));
+                }
+                _ => {}
+            }
+        }
+        if begun.elapsed() > PATIENCE {
+            return Err(Failure::Work(format!("the demo's run did not end within {PATIENCE:?}\n{}", scratch.logs())));
+        }
+        SystemTimer.sleep(LOOK).await;
+    }
+}
+
+async fn in_doubt(store: &dyn Store, scratch: &Scratch) -> Result<Vec<MessageView>, Failure> {
+    let filter = MessageFilter { status: Some(MessageStatus::InDoubt), run: None, limit: 1_000 };
+    let messages = store.messages(&filter).await?;
+    Ok(messages.into_iter().filter(|message| scratch.owns(&message.key)).collect())
+}
+
+/// Asks the demo's own server about each message in doubt: it knows. One that never arrived is sent after all.
+async fn decide(store: &dyn Store, scratch: &Scratch, doubts: &[MessageView], mailbox: &copies::Inbox) -> Result<u64, Failure> {
+    let actor = Actor { name: "onebell demo".to_owned(), reason: Some("asked the demo's own mail server".to_owned()) };
+    let mut confirmed = 0;
+    for message in doubts {
+        let arrived = mailbox.has(&scratch.message_id(&message.key));
+        confirmed += u64::from(arrived);
+        let verdict = if arrived { MessageVerdict::Sent } else { MessageVerdict::Resend };
+        store.resolve_message(&message.key, verdict, &actor).await?;
+    }
+    while !doubts.is_empty() && store.runs(&scratch.runs()).await?.iter().any(|run| run.status == "parked") {
+        SystemTimer.sleep(LOOK).await;
+    }
+    Ok(confirmed)
+}
+
+async fn recoveries(store: &dyn Store) -> Result<u64, Failure> {
+    let requests = store.recoveries(1_000).await?;
+    let replicas = requests.iter().filter(|request| request.kind == onebell::model::recovery::RequestKind::Replica);
+    Ok(replicas.filter(|request| request.granted_at.is_some()).count() as u64)
+}
+
+#[expect(clippy::disallowed_methods, reason = "the demo says how long it took")]
+fn now() -> Instant {
+    Instant::now()
+}
+
+/// The slot that the demo's job files name.
+fn slot_text(at: Moment) -> String {
+    // Whole seconds: what people write.
+    Moment::from_micros(at.micros() - at.micros().rem_euclid(1_000_000) + 1_000_000).to_string()
+}

@@ -1,0 +1,82 @@
+//! `onebell logs RUN`: what the steps printed, as kept: head and tail, secrets masked.
+
+use std::collections::BTreeSet;
+use std::io::Write;
+
+use onebell::model::RunId;
+use onebell::store::{RunDetail, Store};
+
+use super::read::find;
+use super::store;
+use crate::answer::{Answer, Failure, json};
+use crate::args::{Common, Format};
+
+/// Prints what is kept; with `follow`, goes on until the run is over.
+pub async fn logs(common: &Common, run: &str, step: Option<&str>, follow: bool) -> Answer {
+    let detail = find(common, run).await?;
+    if let Some(step) = step
+        && !detail.steps.iter().any(|known| known.name == step)
+    {
+        let names: Vec<&str> = detail.steps.iter().map(|step| step.name.as_str()).collect();
+        return Err(Failure::usage(format!("run {run:?} has no step {step:?}; its steps are: {}", names.join(", "))));
+    }
+    if common.format == Format::Json {
+        return json(&as_json(&detail, step));
+    }
+    let mut printed = BTreeSet::new();
+    print_new(&detail, step, &mut printed);
+    if follow {
+        follow_run(store(common).await?.as_ref(), run, step, &mut printed).await?;
+    }
+    Ok(())
+}
+
+async fn follow_run(store: &dyn Store, run: &str, step: Option<&str>, printed: &mut BTreeSet<(String, u64)>) -> Answer {
+    while let Some(detail) = store.run(&RunId::from_text(run)).await? {
+        print_new(&detail, step, printed);
+        if detail.run.finished_at.is_some() {
+            break;
+        }
+        onebell::time::Timer::sleep(&onebell::time::SystemTimer, std::time::Duration::from_millis(500)).await;
+    }
+    Ok(())
+}
+
+fn print_new(detail: &RunDetail, only: Option<&str>, printed: &mut BTreeSet<(String, u64)>) {
+    let mut out = std::io::stdout().lock();
+    for step in detail.steps.iter().filter(|step| only.is_none_or(|only| only == step.name)) {
+        for attempt in &step.attempts {
+            if !printed.insert((step.name.clone(), attempt.attempt)) {
+                continue;
+            }
+            let how = attempt.error.as_deref().unwrap_or(&attempt.summary);
+            // A reader that went away is no error.
+            drop(writeln!(out, "== {} attempt {} {} {how}", step.name, attempt.attempt, attempt.outcome));
+            drop(out.write_all(&attempt.stdout));
+            if !attempt.stderr.is_empty() {
+                drop(writeln!(out, "-- stderr"));
+                drop(out.write_all(&attempt.stderr));
+            }
+        }
+    }
+}
+
+fn as_json(detail: &RunDetail, only: Option<&str>) -> serde_json::Value {
+    let attempts: Vec<serde_json::Value> = detail
+        .steps
+        .iter()
+        .filter(|step| only.is_none_or(|only| only == step.name))
+        .flat_map(|step| step.attempts.iter().map(move |attempt| (step, attempt)))
+        .map(|(step, attempt)| {
+            serde_json::json!({
+                "step": step.name,
+                "attempt": attempt.attempt,
+                "outcome": attempt.outcome,
+                "error": attempt.error,
+                "stdout": String::from_utf8_lossy(&attempt.stdout),
+                "stderr": String::from_utf8_lossy(&attempt.stderr),
+            })
+        })
+        .collect();
+    serde_json::json!({ "run": detail.run.id, "attempts": attempts })
+}

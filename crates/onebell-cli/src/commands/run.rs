@@ -1,0 +1,92 @@
+//! `onebell run`: one replica over the job file.
+
+use std::sync::Arc;
+
+use onebell::replica::{Replica, Roles, Settings, Shutdown};
+use onebell::store::Store;
+use onebell::time::{SystemTimer, Timer};
+
+use crate::answer::{Answer, Failure};
+use crate::args::{Common, Role, Run};
+use crate::database::Database;
+use crate::jobfile::JobFile;
+
+/// Loads the file, waits for the database, and plays the roles until it is told to stop.
+pub async fn run(common: &Common, args: Run) -> Answer {
+    let file = JobFile::load(&common.file).map_err(Failure::usage)?;
+    let database = Database::choose(common, file.database.as_deref())?;
+    let shutdown = Shutdown::new();
+    follow_signals(shutdown.clone())?;
+    let store = tokio::select! {
+        store = database.open_waiting() => store?,
+        () = shutdown.asked_once() => return Ok(()),
+    };
+    let replica = build(&file, settings(&file, &args), store)?;
+    replica.run(shutdown).await.map_err(Failure::usage)
+}
+
+fn build(file: &JobFile, settings: Settings, store: Arc<dyn Store>) -> Result<Replica, Failure> {
+    let timer: Arc<dyn Timer> = Arc::new(SystemTimer);
+    let mut builder = Replica::builder(store).settings(settings);
+    for (name, channel) in crate::channels::build(file).map_err(Failure::usage)? {
+        builder = builder.channel_arc(name, channel);
+    }
+    for (name, handler) in crate::steps::handlers(file, crate::channels::facts(file), &timer) {
+        builder = builder.handler_arc(name, handler);
+    }
+    for job in &file.jobs {
+        builder = builder.job(job.clone());
+    }
+    builder.build().map_err(Failure::usage)
+}
+
+fn settings(file: &JobFile, args: &Run) -> Settings {
+    let mut settings = Settings::default();
+    if let Some(lease) = file.replica.lease {
+        settings = settings.with_lease(lease);
+    }
+    settings.label = format!("{}/{}", host(), std::process::id());
+    settings.drain = args.drain.or(file.replica.drain).unwrap_or(settings.drain);
+    settings.concurrency = file.replica.concurrency.unwrap_or(settings.concurrency);
+    settings.prefetch = file.replica.prefetch.unwrap_or(settings.prefetch);
+    settings.deliveries = settings.concurrency;
+    settings.until_idle = args.until_idle;
+    if let Some(queues) = &file.replica.queues {
+        settings.queues.clone_from(queues);
+    }
+    if !args.queues.is_empty() {
+        settings.queues.clone_from(&args.queues);
+    }
+    if !args.roles.is_empty() {
+        let has = |role| args.roles.contains(&role);
+        settings.roles = Roles {
+            scheduler: has(Role::Scheduler),
+            agent: has(Role::Agent),
+            supervisor: has(Role::Supervisor),
+            relay: has(Role::Relay),
+        };
+    }
+    settings
+}
+
+/// For people only: identity is random per start.
+fn host() -> String {
+    std::fs::read_to_string("/proc/sys/kernel/hostname").map_or_else(|_| "host".to_owned(), |name| name.trim().to_owned())
+}
+
+/// The first SIGTERM or Ctrl-C drains, the second one stops at once.
+fn follow_signals(shutdown: Shutdown) -> Result<(), Failure> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let listen = |kind| signal(kind).map_err(|error| Failure::usage(format!("signals cannot be followed: {error}")));
+    let (mut term, mut int) = (listen(SignalKind::terminate())?, listen(SignalKind::interrupt())?);
+    tokio::spawn(async move {
+        loop {
+            tokio::select! {
+                _ = term.recv() => {}
+                _ = int.recv() => {}
+            }
+            shutdown.ask();
+        }
+    });
+    Ok(())
+}

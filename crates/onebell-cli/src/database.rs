@@ -1,0 +1,127 @@
+//! Which database, and opening it.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use onebell::store::postgres::PostgresStore;
+use onebell::store::sqlite::SqliteStore;
+use onebell::store::{Store, StoreError};
+
+use crate::answer::Failure;
+use crate::args::Common;
+
+/// Where the state lives.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Database {
+    /// One file.
+    Sqlite(std::path::PathBuf),
+    /// One primary.
+    Postgres(String),
+}
+
+impl Database {
+    /// By flag or variable, then the file's own word, then `onebell.db` beside the file.
+    pub fn choose(common: &Common, in_file: Option<&str>) -> Result<Self, Failure> {
+        let beside = common.file.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        match (common.database.as_deref(), in_file) {
+            (Some(url), _) => Self::parse(url, Path::new(".")),
+            (None, Some(url)) => Self::parse(url, beside),
+            (None, None) => Ok(Self::Sqlite(beside.join("onebell.db"))),
+        }
+    }
+
+    /// A URL; a relative SQLite path is taken from `base`.
+    pub fn parse(url: &str, base: &Path) -> Result<Self, Failure> {
+        if let Some(path) = url.strip_prefix("sqlite:") {
+            let path = path.strip_prefix("//").unwrap_or(path);
+            if path.is_empty() || path == ":memory:" {
+                return Err(Failure::usage("the SQLite database needs a file that all replicas share: write sqlite:PATH"));
+            }
+            return Ok(Self::Sqlite(base.join(path)));
+        }
+        if url.starts_with("postgres://") || url.starts_with("postgresql://") {
+            return Ok(Self::Postgres(url.to_owned()));
+        }
+        Err(Failure::usage(format!(
+            "the database URL begins with {:?}; write sqlite:PATH or postgres://USER@HOST/NAME",
+            url.split(':').next().unwrap_or_default()
+        )))
+    }
+
+    /// As a URL, for another process.
+    pub fn url(&self) -> String {
+        match self {
+            Self::Sqlite(path) => format!("sqlite:{}", path.display()),
+            Self::Postgres(url) => url.clone(),
+        }
+    }
+
+    /// Opens it and brings its schema up.
+    pub async fn open(&self) -> Result<Arc<dyn Store>, StoreError> {
+        match self {
+            Self::Sqlite(path) => {
+                let store: Arc<dyn Store> = Arc::new(SqliteStore::builder(path).open_and_migrate()?);
+                Ok(store)
+            }
+            Self::Postgres(url) => {
+                let store: Arc<dyn Store> = Arc::new(PostgresStore::builder(url).connect_and_migrate().await?);
+                Ok(store)
+            }
+        }
+    }
+
+    /// Runs statements of the user's own in one transaction.
+    pub async fn execute(&self, sql: &str) -> Result<(), StoreError> {
+        match self {
+            Self::Sqlite(path) => SqliteStore::builder(path).open_and_migrate()?.execute(sql).await,
+            Self::Postgres(url) => PostgresStore::builder(url).connect_and_migrate().await?.execute(sql).await,
+        }
+    }
+
+    /// Opens it; while it is away, says so once and waits.
+    pub async fn open_waiting(&self) -> Result<Arc<dyn Store>, StoreError> {
+        let mut said = false;
+        loop {
+            match self.open().await {
+                Err(error) if error.is_passing() => {
+                    if !said {
+                        tracing::warn!(%error, "the database cannot be reached; waiting for it");
+                        said = true;
+                    }
+                    onebell::time::Timer::sleep(&onebell::time::SystemTimer, std::time::Duration::from_secs(1)).await;
+                }
+                answer => {
+                    if said {
+                        tracing::warn!("the database answers");
+                    }
+                    return answer;
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn common(database: Option<&str>) -> Common {
+        Common {
+            file: "dir/onebell.toml".into(),
+            database: database.map(str::to_owned),
+            format: crate::args::Format::Table,
+            verbose: 0,
+            quiet: false,
+        }
+    }
+
+    #[test]
+    fn the_flag_goes_before_the_file_and_the_file_before_the_default() {
+        let chosen = |flag, file| Database::choose(&common(flag), file).ok();
+        assert_eq!(chosen(Some("sqlite:a.db"), Some("sqlite:b.db")), Some(Database::Sqlite("./a.db".into())));
+        assert_eq!(chosen(None, Some("sqlite:b.db")), Some(Database::Sqlite("dir/b.db".into())));
+        assert_eq!(chosen(None, None), Some(Database::Sqlite("dir/onebell.db".into())));
+        assert_eq!(chosen(Some("postgres://h/d"), None), Some(Database::Postgres("postgres://h/d".into())));
+        assert_eq!(chosen(Some("mysql://h/d"), None), None);
+    }
+}

@@ -1,0 +1,152 @@
+//! Reads a table key by key and remembers which keys were asked for, so that every other one is an unknown key with the nearest
+//! right one beside it. Problems are collected, not returned: one wrong key does not hide the next.
+
+use std::cell::RefCell;
+use std::ops::Range;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::problem::Flaw;
+
+/// A value and where it stands.
+pub(super) type Node<'t> = Spanned<DeValue<'t>>;
+/// What reading one value gives.
+pub(super) type Read<T> = Result<T, Flaw>;
+
+/// Where problems of one job, or of the file, are collected.
+#[derive(Default)]
+pub(super) struct Flaws(RefCell<Vec<Flaw>>);
+
+impl Flaws {
+    pub(super) fn push(&self, flaw: Flaw) {
+        self.0.borrow_mut().push(flaw);
+    }
+
+    /// The value, or nothing and one more problem.
+    pub(super) fn keep<T>(&self, read: Read<T>) -> Option<T> {
+        read.map_err(|flaw| self.push(flaw)).ok()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.borrow().is_empty()
+    }
+
+    pub(super) fn take(self) -> Vec<Flaw> {
+        self.0.into_inner()
+    }
+}
+
+/// One table being read.
+pub(super) struct Fields<'t> {
+    table: &'t DeTable<'t>,
+    /// The table's header, or its braces.
+    pub(super) span: Range<usize>,
+    pub(super) flaws: &'t Flaws,
+    asked: RefCell<Vec<&'static str>>,
+}
+
+impl<'t> Fields<'t> {
+    pub(super) fn new(table: &'t DeTable<'t>, span: Range<usize>, flaws: &'t Flaws) -> Self {
+        Self { table, span, flaws, asked: RefCell::default() }
+    }
+
+    /// The table that `node` is.
+    pub(super) fn open(node: &'t Node<'t>, flaws: &'t Flaws) -> Read<Self> {
+        match node.get_ref() {
+            DeValue::Table(table) => Ok(Self::new(table, node.span(), flaws)),
+            other => Err(expected("a table", other, node.span())),
+        }
+    }
+
+    pub(super) fn get(&self, key: &'static str) -> Option<&'t Node<'t>> {
+        self.asked.borrow_mut().push(key);
+        self.table.get(key)
+    }
+
+    /// The key's own place.
+    pub(super) fn key_span(&self, key: &str) -> Option<Range<usize>> {
+        self.table.get_key_value(key).map(|(key, _)| key.span())
+    }
+
+    /// The value of `key`, read by `read`; nothing when it is not there or wrong.
+    pub(super) fn read<T>(&self, key: &'static str, read: impl FnOnce(&'t Node<'t>) -> Read<T>) -> Option<T> {
+        let node = self.get(key)?;
+        self.flaws.keep(read(node).map_err(|flaw| flaw.under(key)))
+    }
+
+    /// As [`Self::read`], but it has to be there.
+    pub(super) fn need<T>(&self, key: &'static str, example: &str, read: impl FnOnce(&'t Node<'t>) -> Read<T>) -> Option<T> {
+        if self.table.get(key).is_none() {
+            self.asked.borrow_mut().push(key);
+            self.flaws.push(Flaw::new(self.span.clone(), format!("{key} is missing"), format!("write {key} = {example}")));
+            return None;
+        }
+        self.read(key, read)
+    }
+
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.table.contains_key(key)
+    }
+
+    /// Keys and values, in the order of the file.
+    pub(super) fn entries(&self) -> Vec<(&'t str, Range<usize>, &'t Node<'t>)> {
+        let mut entries: Vec<_> = self.table.iter().map(|(key, node)| (&**key.get_ref(), key.span(), node)).collect();
+        entries.sort_by_key(|(_, span, _)| span.start);
+        entries
+    }
+
+    /// Every key that nobody asked for is a problem.
+    pub(super) fn finish(&self) {
+        let asked = self.asked.borrow();
+        for (key, span, _) in self.entries() {
+            if !asked.contains(&key) {
+                self.flaws.push(Flaw::new(span, format!("unknown key {key:?}"), instead(key, &asked)));
+            }
+        }
+    }
+}
+
+/// The remedy for a wrong word: the nearest right one, else all of them.
+pub(super) fn instead(word: &str, right: &[&str]) -> String {
+    if let Some(nearest) = nearest(word, right) {
+        return format!("did you mean {nearest:?}?");
+    }
+    let mut right: Vec<String> = right.iter().map(|right| format!("{right:?}")).collect();
+    right.sort();
+    right.dedup();
+    match right.as_slice() {
+        [] => "remove it".to_owned(),
+        [one] => format!("write {one}"),
+        many => format!("write one of {}", many.join(", ")),
+    }
+}
+
+/// The nearest of `right`, if it is near.
+pub(super) fn nearest<'r>(word: &str, right: &[&'r str]) -> Option<&'r str> {
+    let plain = |text: &str| text.to_lowercase().replace(['-', ' '], "_");
+    let limit = (word.chars().count() / 3).clamp(1, 3);
+    let distance = |right: &str| strsim::damerau_levenshtein(&plain(word), &plain(right));
+    right.iter().map(|right| (distance(right), *right)).filter(|(distance, _)| *distance <= limit).min().map(|(_, right)| right)
+}
+
+/// A value of another type.
+pub(super) fn expected(what: &str, found: &DeValue<'_>, span: Range<usize>) -> Flaw {
+    let found = match found {
+        DeValue::String(text) => format!("the string {:?}", shortened(text)),
+        DeValue::Integer(number) => format!("the number {number}"),
+        DeValue::Float(number) => format!("the number {number}"),
+        DeValue::Boolean(value) => format!("{value}"),
+        DeValue::Datetime(at) => format!("the date {at}"),
+        DeValue::Array(_) => "an array".to_owned(),
+        DeValue::Table(_) => "a table".to_owned(),
+    };
+    Flaw::new(span, format!("expected {what}, found {found}"), "")
+}
+
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(40) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}

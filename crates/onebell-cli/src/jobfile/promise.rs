@@ -1,0 +1,100 @@
+//! What each step of a job promises, in words that can be told to a customer.
+
+use onebell::model::job::OnLost;
+use onebell::model::message::InDoubtPolicy;
+use onebell::model::{JobDefinition, StepDefinition};
+
+use serde::{Serialize, Serializer};
+
+use crate::steps::spec::{MESSAGE, MessageStep, SQL};
+
+/// How often a step's effect may happen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Promise {
+    /// Committed together with the step's completion, or not at all.
+    ExactlyOnce,
+    /// Repeated after a failure, always under the same key.
+    AtLeastOnce,
+    /// Never repeated by itself; an unknown outcome waits for a decision.
+    AtMostOnce,
+}
+
+impl std::fmt::Display for Promise {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::ExactlyOnce => "exactly once",
+            Self::AtLeastOnce => "at least once",
+            Self::AtMostOnce => "at most once",
+        })
+    }
+}
+
+/// The word that people read.
+impl Serialize for Promise {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// The promise of one step.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct StepPromise {
+    /// The step.
+    pub step: String,
+    /// How often.
+    pub promise: Promise,
+    /// What that means for this step.
+    pub meaning: &'static str,
+    /// What is allowed but rarely meant.
+    pub warnings: Vec<String>,
+}
+
+/// The promise of every step, in the order written.
+pub fn promises(job: &JobDefinition) -> Vec<StepPromise> {
+    job.steps.iter().map(|step| promise(job, step)).collect()
+}
+
+fn promise(job: &JobDefinition, step: &StepDefinition) -> StepPromise {
+    let told = |promise, meaning, warnings| StepPromise { step: step.name.clone(), promise, meaning, warnings };
+    if step.handler == SQL {
+        return told(Promise::ExactlyOnce, "its rows commit together with the step's completion, or not at all", Vec::new());
+    }
+    if step.handler == MESSAGE {
+        let Ok(spec) = serde_json::from_str::<MessageStep>(&step.spec) else {
+            return told(Promise::AtLeastOnce, "its definition cannot be read", Vec::new());
+        };
+        let warnings = message_warnings(job, &spec);
+        return match spec.on_in_doubt.unwrap_or(InDoubtPolicy::Hold) {
+            InDoubtPolicy::Hold => told(
+                Promise::AtMostOnce,
+                "one message per key; a send whose outcome is unknown is held in doubt until a person decides",
+                warnings,
+            ),
+            InDoubtPolicy::Resend => told(
+                Promise::AtLeastOnce,
+                "one message per key; a send whose outcome is unknown is sent again, with the same key",
+                warnings,
+            ),
+        };
+    }
+    if step.on_lost != OnLost::Retry && step.retry.attempts == 1 {
+        return told(Promise::AtMostOnce, "tried once; if its replica dies, nobody repeats it without a decision", Vec::new());
+    }
+    told(
+        Promise::AtLeastOnce,
+        "repeated after a failure, always with the same ONEBELL_IDEMPOTENCY_KEY and a growing ONEBELL_ATTEMPT",
+        Vec::new(),
+    )
+}
+
+fn message_warnings(job: &JobDefinition, spec: &MessageStep) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let (row, run) = (spec.key.contains("row"), spec.key.contains("run"));
+    if spec.rows.is_some() && !row {
+        warnings.push("`key` does not name the row: all rows have one key, and rows that differ are refused".to_owned());
+    }
+    if !job.schedules.is_empty() && !row && !run {
+        warnings.push("`key` is the same in every run: it is sent once, for ever; add {{ run.scheduled_for }}".to_owned());
+    }
+    warnings
+}

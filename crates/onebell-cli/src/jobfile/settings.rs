@@ -1,0 +1,298 @@
+//! `[replica]`, `[defaults]` and `[channels.NAME]`.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use onebell::model::job::{Dst, ScheduleDefinition, When};
+use onebell::model::message::InDoubtPolicy;
+use onebell::model::retry::RetryPolicy;
+use onebell::model::schedule::Schedule;
+use toml::de::DeValue;
+
+use super::fields::{Fields, Flaws, Node, Read, expected, instead};
+use super::problem::Flaw;
+use super::values::{flag, name, number, retry, span, text, texts, word};
+use crate::secret::SecretRef;
+
+/// `[replica]`: what is not written is decided where the replica starts.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ReplicaSettings {
+    /// A replica that gives no sign of life for this long is lost.
+    pub lease: Option<Duration>,
+    /// How long running work may go on after the first signal.
+    pub drain: Option<Duration>,
+    /// Steps that run at once.
+    pub concurrency: Option<u32>,
+    /// Steps claimed in advance.
+    pub prefetch: Option<u32>,
+    /// Queues it serves.
+    pub queues: Option<Vec<String>>,
+}
+
+pub(super) fn replica<'t>(node: &'t Node<'t>, flaws: &'t Flaws) -> Read<ReplicaSettings> {
+    let fields = Fields::open(node, flaws)?;
+    let settings = ReplicaSettings {
+        lease: fields.read("lease", |node| {
+            let lease = span(node)?;
+            let short = lease < Duration::from_secs(1);
+            if short {
+                Err(Flaw::new(node.span(), "shorter than a second", "write \"1s\" or more; 10s is usual"))
+            } else {
+                Ok(lease)
+            }
+        }),
+        drain: fields.read("drain", super::values::duration),
+        concurrency: fields.read("concurrency", number(1, 10_000)),
+        prefetch: fields.read("prefetch", number(0, 10_000)),
+        queues: fields.read("queues", |node| {
+            let queues = texts(node)?;
+            if queues.is_empty() { Err(Flaw::new(node.span(), "no queue", "leave it out, or name one")) } else { Ok(queues) }
+        }),
+    };
+    fields.finish();
+    Ok(settings)
+}
+
+/// `[defaults]`, for all jobs.
+#[derive(Debug, Clone)]
+pub(super) struct Defaults {
+    pub(super) time_zone: String,
+    pub(super) retry: RetryPolicy,
+}
+
+impl Default for Defaults {
+    fn default() -> Self {
+        Self { time_zone: "UTC".to_owned(), retry: RetryPolicy::default() }
+    }
+}
+
+pub(super) fn defaults<'t>(node: &'t Node<'t>, flaws: &'t Flaws) -> Read<Defaults> {
+    let fields = Fields::open(node, flaws)?;
+    let mut defaults = Defaults::default();
+    if let Some(zone) = fields.read("time_zone", zone) {
+        defaults.time_zone = zone;
+    }
+    if let Some(policy) = fields.read("retry", |node| retry(node, flaws, RetryPolicy::default())) {
+        defaults.retry = policy;
+    }
+    if fields.get("notify").is_some() {
+        flaws.push(notify(fields.key_span("notify").unwrap_or(node.span())));
+    }
+    fields.finish();
+    Ok(defaults)
+}
+
+/// A key that does nothing would be a lie.
+pub(super) fn notify(at: Range<usize>) -> Flaw {
+    Flaw::new(at, "notify is not available yet", "remove it; `onebell status` and `onebell outbox list` show what it would tell")
+}
+
+/// A zone that exists.
+pub(super) fn zone(node: &Node<'_>) -> Read<String> {
+    let time_zone = text(node)?;
+    // The schedule's own check, asked with the simplest schedule there is.
+    let probe = ScheduleDefinition { when: When::Every(Duration::from_secs(3600)), time_zone, dst: Dst::default() };
+    match Schedule::parse(&probe, "", jiff::tz::db()) {
+        Ok(_) => Ok(probe.time_zone),
+        Err(error) => Err(Flaw::new(node.span(), format!("{} {:?}", error.problem, probe.time_zone), error.remedy)),
+    }
+}
+
+/// A channel, by kind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ChannelConfig {
+    /// Mail.
+    Smtp(SmtpConfig),
+}
+
+impl ChannelConfig {
+    /// The word in the file.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Smtp(_) => "smtp",
+        }
+    }
+
+    /// What an unknown outcome means: a mail server knows no key by which it could tell a second mail from the first.
+    pub fn default_in_doubt(&self) -> InDoubtPolicy {
+        match self {
+            Self::Smtp(_) => InDoubtPolicy::Hold,
+        }
+    }
+
+    /// Values that must not be shown.
+    pub(super) fn secrets(&self) -> Vec<SecretRef> {
+        match self {
+            Self::Smtp(smtp) => smtp.password.clone().into_iter().collect(),
+        }
+    }
+}
+
+/// `kind = "smtp"`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SmtpConfig {
+    /// Name or address of the server.
+    pub host: String,
+    /// Its port; by `tls`: 465 tls, 587 starttls, else 25.
+    pub port: u16,
+    /// The sender, with or without a name.
+    pub from: String,
+    /// For the login, together with the password; the sender's address unless another one is written.
+    pub username: Option<String>,
+    /// For the login, together with the username.
+    pub password: Option<SecretRef>,
+    /// How the connection is protected.
+    pub tls: Tls,
+    /// What EHLO says; none: the channel decides.
+    pub hello: Option<String>,
+    /// Certificates to trust instead of the host's, PEM.
+    pub ca_file: Option<PathBuf>,
+    /// How long the content may be on its way.
+    pub window: Option<Duration>,
+    /// For each answer of the server.
+    pub timeout: Option<Duration>,
+}
+
+/// How a connection is protected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tls {
+    /// Not at all.
+    None,
+    /// STARTTLS when the server offers it: the default on the host itself, and only to be used there.
+    Opportunistic,
+    /// STARTTLS, and nothing goes out without it: the default.
+    StartTls,
+    /// From the first byte: the default on port 465.
+    Tls,
+}
+
+impl Tls {
+    const ALL: &'static [Self] = &[Self::None, Self::Opportunistic, Self::StartTls, Self::Tls];
+}
+
+impl std::fmt::Display for Tls {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::None => "none",
+            Self::Opportunistic => "opportunistic",
+            Self::StartTls => "starttls",
+            Self::Tls => "tls",
+        })
+    }
+}
+
+pub(super) fn channels<'t>(node: &'t Node<'t>, flaws: &'t Flaws) -> Read<BTreeMap<String, ChannelConfig>> {
+    let table = Fields::open(node, flaws)?;
+    let mut channels = BTreeMap::new();
+    for (channel, at, node) in table.entries() {
+        match Fields::open(node, flaws).map(|fields| one_channel(&fields, at)) {
+            Ok(Some(config)) => {
+                channels.insert(channel.to_owned(), config);
+            }
+            Ok(None) => {}
+            Err(flaw) => flaws.push(flaw.under(channel)),
+        }
+    }
+    Ok(channels)
+}
+
+fn one_channel(fields: &Fields<'_>, at: Range<usize>) -> Option<ChannelConfig> {
+    let flaws = fields.flaws;
+    let Some(node) = fields.get("kind") else {
+        flaws.push(Flaw::new(at, "kind is missing", "write kind = \"smtp\""));
+        return None;
+    };
+    match flaws.keep(text(node).map_err(|flaw| flaw.under("kind")))?.as_str() {
+        "smtp" => smtp(fields).map(ChannelConfig::Smtp),
+        "http" => {
+            flaws.push(Flaw::new(node.span(), "channels of kind \"http\" are not available yet", "use kind = \"smtp\""));
+            None
+        }
+        other => {
+            flaws.push(Flaw::new(node.span(), format!("unknown kind {other:?}"), instead(other, &["smtp"])));
+            None
+        }
+    }
+}
+
+fn smtp(fields: &Fields<'_>) -> Option<SmtpConfig> {
+    let host = fields.need("host", "\"mail.example.com\"", name);
+    let port: Option<u16> = fields.read("port", number(1, 65_535));
+    let from = fields.need("from", "\"Billing <billing@example.com>\"", mailbox);
+    let local = host.as_deref().is_some_and(|host| host == "localhost" || host == "::1" || host.starts_with("127."));
+    let tls = fields.read("tls", word(Tls::ALL)).unwrap_or(match port {
+        Some(465) => Tls::Tls,
+        _ if local => Tls::Opportunistic,
+        _ => Tls::StartTls,
+    });
+    let by_tls = match tls {
+        Tls::None | Tls::Opportunistic => 25,
+        Tls::StartTls => 587,
+        Tls::Tls => 465,
+    };
+    let username = fields.read("username", name);
+    let password = fields.read("password", |node| secret(node, fields.flaws));
+    if username.is_some() && !fields.has("password") {
+        let at = fields.key_span("username").unwrap_or(fields.span.clone());
+        fields.flaws.push(Flaw::new(at, "username without password", "write password = { env = \"NAME\" }, or remove username"));
+    }
+    let sender = password.is_some().then(|| from.as_deref().and_then(address)).flatten();
+    let config = SmtpConfig {
+        host: host.unwrap_or_default(),
+        port: port.unwrap_or(by_tls),
+        from: from.unwrap_or_default(),
+        username: username.or(sender),
+        password,
+        tls,
+        hello: fields.read("hello", name),
+        ca_file: fields.read("ca_file", name).map(PathBuf::from),
+        window: fields.read("window", span),
+        timeout: fields.read("timeout", span),
+    };
+    fields.finish();
+    Some(config)
+}
+
+/// The address of a sender that may carry a name.
+fn address(sender: &str) -> Option<String> {
+    sender.parse::<lettre::message::Mailbox>().ok().map(|mailbox| mailbox.email.to_string())
+}
+
+fn mailbox(node: &Node<'_>) -> Read<String> {
+    let text = text(node)?;
+    match address(&text) {
+        Some(_) => Ok(text),
+        None => Err(Flaw::new(
+            node.span(),
+            format!("{text:?} is no sender"),
+            "write \"name@example.com\" or \"Name <name@example.com>\"",
+        )),
+    }
+}
+
+/// A string, `{ env = "NAME" }` or `{ file = "PATH" }`.
+pub(super) fn secret<'t>(node: &'t Node<'t>, flaws: &'t Flaws) -> Read<SecretRef> {
+    match node.get_ref() {
+        DeValue::String(text) => Ok(SecretRef::Text(text.clone().into_owned())),
+        DeValue::Table(_) => {
+            let fields = Fields::open(node, flaws)?;
+            let (env, file) = (fields.read("env", name), fields.read("file", name));
+            fields.finish();
+            match (env, file) {
+                (Some(env), None) => Ok(SecretRef::Env(env)),
+                (None, Some(file)) => Ok(SecretRef::File(file.into())),
+                _ => {
+                    Err(Flaw::new(node.span(), "expected one of env and file", "write { env = \"NAME\" } or { file = \"PATH\" }"))
+                }
+            }
+        }
+        other => Err(expected("a string, { env = \"NAME\" } or { file = \"PATH\" }", other, node.span())),
+    }
+}
+
+/// `seconds` of a job.
+pub(super) fn yes(fields: &Fields<'_>, key: &'static str) -> bool {
+    fields.read(key, flag).unwrap_or(false)
+}

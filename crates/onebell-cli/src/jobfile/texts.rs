@@ -1,0 +1,108 @@
+//! Texts that a job file carries or points to: SQL and templates. What is in a file is read here, once.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use toml::de::DeValue;
+
+use super::fields::{Fields, Flaws, Node, Read, expected};
+use super::problem::{Elsewhere, Flaw, Source};
+use super::values::{name, text};
+use crate::template::Templates;
+
+/// The longest file that is embedded.
+const FILE_MAX_BYTES: u64 = 1024 * 1024;
+
+/// A text and where it was written.
+pub(super) struct Written {
+    pub(super) text: String,
+    pub(super) origin: Origin,
+}
+
+/// Where a text was written.
+pub(super) enum Origin {
+    /// As the value at these bytes of the job file.
+    Inline(Range<usize>),
+    /// In a file that the value at these bytes names.
+    File(PathBuf, Range<usize>),
+}
+
+/// A string.
+pub(super) fn inline(node: &Node<'_>) -> Read<Written> {
+    Ok(Written { text: text(node)?, origin: Origin::Inline(node.span()) })
+}
+
+/// The text of the file that `node` names, relative to the job file's folder.
+pub(super) fn file(node: &Node<'_>, folder: &Path) -> Read<Written> {
+    let path = folder.join(name(node)?);
+    let wrong = |why: String| {
+        Flaw::new(
+            node.span(),
+            format!("cannot read {}: {why}", path.display()),
+            "paths begin at the job file's folder; check name and rights",
+        )
+    };
+    let size = std::fs::metadata(&path).map_err(|error| wrong(error.to_string()))?.len();
+    if size > FILE_MAX_BYTES {
+        return Err(wrong(format!("{size} bytes, at most {FILE_MAX_BYTES} are possible")));
+    }
+    let bytes = std::fs::read(&path).map_err(|error| wrong(error.to_string()))?;
+    let text =
+        String::from_utf8(bytes).map_err(|error| wrong(format!("byte {} is not UTF-8", error.utf8_error().valid_up_to())))?;
+    let text = text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text);
+    Ok(Written { text, origin: Origin::File(path, node.span()) })
+}
+
+/// SQL: a string, `{ text = "…" }` or `{ file = "…" }`.
+pub(super) fn sql<'t>(node: &'t Node<'t>, folder: &Path, flaws: &'t Flaws) -> Read<String> {
+    let written = match node.get_ref() {
+        DeValue::String(_) => inline(node)?,
+        DeValue::Table(_) => {
+            let fields = Fields::open(node, flaws)?;
+            let read = (fields.read("text", inline), fields.read("file", |node| file(node, folder)));
+            let both = (fields.has("text"), fields.has("file"));
+            fields.finish();
+            match (read, both) {
+                ((Some(written), None), (true, false)) | ((None, Some(written)), (false, true)) => written,
+                // Whatever was wrong with the one that is there was said.
+                (_, (true, false) | (false, true)) => Written { text: "-".to_owned(), origin: Origin::Inline(node.span()) },
+                _ => return Err(Flaw::new(node.span(), "expected one of text and file", "write { file = \"pull.sql\" }")),
+            }
+        }
+        other => return Err(expected("SQL text or { file = \"…\" }", other, node.span())),
+    };
+    if written.text.trim().is_empty() {
+        return Err(Flaw::new(node.span(), "no statement", "write the SQL to run"));
+    }
+    Ok(written.text)
+}
+
+/// Reads the template for its syntax only.
+pub(super) fn check_template(name: &str, written: &Written, source: &Source<'_>) -> Read<()> {
+    let Err(error) = Templates::new().add(name, &written.text) else { return Ok(()) };
+    let message = error.to_string();
+    let remedy = "templates are written {{ row.field }} and {% if … %}";
+    let line = error.line.unwrap_or(1);
+    match &written.origin {
+        Origin::Inline(span) => Err(Flaw::new(inside(span.clone(), line, source.text), message, remedy)),
+        Origin::File(path, span) => {
+            let source_line = written.text.lines().nth(line - 1).unwrap_or_default().to_owned();
+            let elsewhere = Some(Elsewhere { file: path.clone(), line, source_line });
+            Err(Flaw { elsewhere, ..Flaw::new(span.clone(), message, remedy) })
+        }
+    }
+}
+
+/// The line of a text that was written over several lines; the whole value when it stands in one.
+fn inside(span: Range<usize>, line: usize, text: &str) -> Range<usize> {
+    let Some(raw) = text.get(span.clone()) else { return span };
+    let quotes = if raw.starts_with("\"\"\"") || raw.starts_with("'''") { 3 } else { return span };
+    // A line end right after the quotes is not part of the text.
+    let skipped = usize::from(raw[quotes..].starts_with(['\n', '\r']));
+    let start = raw.split_inclusive('\n').take(line - 1 + skipped).map(str::len).sum::<usize>();
+    if start == 0 {
+        return span;
+    }
+    let length = raw[start..].lines().next().map_or(0, str::len);
+    span.start + start..span.start + start + length
+}

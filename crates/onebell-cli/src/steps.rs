@@ -1,0 +1,56 @@
+//! What runs the steps of a job file: handlers for `command`, `sql` and `message`.
+//!
+//! A handler does the work of one attempt and answers an outcome. It never settles, it sends no message itself, and it knows no
+//! channel: what a kind of channel asks of its messages is handed in.
+
+mod command;
+mod message;
+mod rows;
+pub mod spec;
+mod sql;
+
+pub use command::{CommandHandler, CommandSettings};
+pub use message::{ChannelFacts, MessageHandler};
+pub use rows::{ROWS_MAX, ROWS_MAX_BYTES};
+pub use sql::SqlHandler;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use onebell::handler::{Context, Handler, Outcome};
+use onebell::store::StoreError;
+use onebell::time::Timer;
+use serde::de::DeserializeOwned;
+
+use crate::jobfile::JobFile;
+
+/// The handlers that a job file needs, by the word that its steps name them with. `channels` says what each channel asks of
+/// its messages.
+pub fn handlers(
+    file: &JobFile,
+    channels: BTreeMap<String, ChannelFacts>,
+    timer: &Arc<dyn Timer>,
+) -> Vec<(&'static str, Arc<dyn Handler>)> {
+    let commands = CommandSettings::new(file.folder.clone(), Arc::clone(timer), file.secret_values());
+    vec![
+        (spec::COMMAND, Arc::new(CommandHandler::new(commands))),
+        (spec::SQL, Arc::new(SqlHandler)),
+        (spec::MESSAGE, Arc::new(MessageHandler::new(channels, file.folder.clone()))),
+    ]
+}
+
+/// The step's spec, or why the step cannot be run.
+fn spec<T: DeserializeOwned>(context: &Context) -> Result<T, Box<Outcome>> {
+    serde_json::from_str(&context.step().spec).map_err(|error| {
+        let handler = &context.step().handler;
+        Box::new(Outcome::failed(format!(
+            "the definition of this {handler} step cannot be read ({error}); it was stored by another version"
+        )))
+    })
+}
+
+/// A store that does not answer is worth another try, a broken one is not.
+fn of_store(what: &str, error: &StoreError) -> Box<Outcome> {
+    let text = format!("{what}: {error}");
+    Box::new(if error.is_passing() { Outcome::retry(text) } else { Outcome::failed(text) })
+}
