@@ -225,7 +225,7 @@ pub struct Ending {
     pub tries: u32,
     /// Why, for people.
     pub error: Option<String>,
-    /// Lost after it started: from now on it is run alone.
+    /// Its replica was lost after it started: from now on it is run alone.
     pub alone: bool,
 }
 
@@ -267,7 +267,8 @@ impl Running {
             }
             OnLost::Retry => self.end(E::Exhaust, S::Exhausted, outcome, now),
         };
-        ending.alone = true;
+        // A step that outlives its claim harms nobody beside it; one that was lost may have taken its replica with it.
+        ending.alone = loss == Loss::Lost;
         ending.because(why)
     }
 
@@ -346,6 +347,7 @@ mod tests {
         let second = Running { tries: 2, ..running() };
         let ending = second.recover(Loss::Lost, NOW);
         assert_eq!((ending.to, ending.tries, ending.alone), (StepStatus::Pending, 2, true));
+        assert!(!second.recover(Loss::Overdue, NOW).alone);
     }
 
     #[test]
