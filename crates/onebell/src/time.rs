@@ -63,6 +63,13 @@ pub fn host_now() -> Moment {
     Moment::from_micros(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
 }
 
+/// Blocks this thread: for a database's own thread, which waits for another process where no timer can be handed in.
+#[cfg(feature = "sqlite")]
+#[expect(clippy::disallowed_methods, reason = "this is the edge where waiting happens")]
+pub(crate) fn block_for(span: Duration) {
+    std::thread::sleep(span);
+}
+
 /// Waiting, and a monotonic clock that counts suspension.
 #[async_trait]
 pub trait Timer: Send + Sync {

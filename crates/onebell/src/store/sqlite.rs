@@ -6,18 +6,46 @@
 //!
 //! It does not decide, wait or retry on its own account; what a state means is the model's business.
 
+mod admission;
+mod agent;
 mod builder;
 mod columns;
 mod connection;
+mod courtesy;
+mod decide;
+mod define;
+mod deliveries;
 mod engine;
+mod erase;
 mod error;
 mod file_system;
+mod grant;
 mod group;
 mod guard;
+mod janitor;
+mod job_row;
+mod json_rows;
+mod leader;
+mod ledger;
 mod migrate;
+mod new_steps;
+mod operator;
+mod outbox;
+mod read;
+mod relay;
+mod replica;
+mod run_graph;
+mod scheduler;
+mod settle;
+mod slots;
 mod statements;
+mod step_row;
+mod supervisor;
 mod threads;
 mod transaction;
+mod trigger;
+mod user_work;
+mod views;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -25,8 +53,10 @@ use std::sync::Arc;
 pub use builder::SqliteBuilder;
 pub use file_system::{FsKind, refuse_network_fs};
 pub use migrate::Schema;
+pub use user_work::work;
 
-use engine::Engine;
+use engine::{Engine, Verb};
+use user_work::run_statements;
 
 /// The store on SQLite. Cheap to clone; the last clone ends the threads.
 ///
@@ -45,6 +75,16 @@ impl SqliteStore {
     /// A store in the file at `path`; `:memory:` for one that is gone when it is dropped.
     pub fn builder(path: impl Into<PathBuf>) -> SqliteBuilder {
         SqliteBuilder::new(path.into())
+    }
+
+    /// Runs statements of the program's own in one transaction of their own. They may not touch the store's tables, and
+    /// they are ended after a minute.
+    ///
+    /// # Errors
+    /// `Broken` with SQLite's words when a statement is refused; nothing of them is applied then.
+    pub async fn execute(&self, sql: &str) -> crate::store::Result<()> {
+        let sql = sql.to_owned();
+        self.engine.write(Verb::PLAIN.alone(), move |tx| run_statements(tx, &sql)).await
     }
 
     /// Every statement by its name, as in the folder `store/sqlite/sql`.

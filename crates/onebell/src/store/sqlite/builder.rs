@@ -8,7 +8,7 @@ use super::connection::{Place, Session, check_file_system};
 use super::engine::Engine;
 use super::file_system::FsKind;
 use super::group::Mode;
-use super::migrate::{Schema, migrate, require_current, schema_of};
+use super::migrate::{Schema, migrate, pending, refuse_newer, require_current, schema_of};
 use super::statements::Statements;
 use super::threads::Thread;
 use crate::store::{Result, StoreError};
@@ -75,20 +75,31 @@ impl SqliteBuilder {
         self.serve(session)
     }
 
-    /// Creates the file if need be and brings its schema up to date: the schema as it was before. Blocks while it does.
+    /// Brings the schema up to date and names the steps that were taken. `dry_run` names those that would be, and
+    /// changes nothing. Blocks while it does.
     ///
     /// # Errors
     /// `Broken` when the schema is newer than this program.
-    pub fn migrate(&self) -> Result<Schema> {
-        migrate(&self.writing(true)?)
+    pub fn migrate(&self, dry_run: bool) -> Result<Vec<String>> {
+        let is_new = matches!(&self.place, Place::File(path) if !path.exists());
+        if !dry_run {
+            migrate(&self.writing(true)?)
+        } else if is_new {
+            Ok(pending(0))
+        } else {
+            let session = self.reading()?;
+            let schema = schema_of(&session)?;
+            refuse_newer(&session, schema)?;
+            Ok(pending(schema.found))
+        }
     }
 
-    /// The schema as it is; changes nothing but creates no file either.
+    /// Which schema the database has, and which one this program writes.
     ///
     /// # Errors
     /// `Unavailable` when there is no such file.
     pub fn schema(&self) -> Result<Schema> {
-        schema_of(&self.writing(false)?)
+        schema_of(&self.reading()?)
     }
 
     fn texts(&self) -> Result<Statements> {
@@ -104,6 +115,11 @@ impl SqliteBuilder {
         Session::writing(&self.place, create, self.texts()?, self.clock.clone())
     }
 
+    fn reading(&self) -> Result<Session> {
+        check_file_system(&self.place, self.file_system)?;
+        Session::reading(&self.place, self.texts()?, self.clock.clone())
+    }
+
     fn serve(self, session: Session) -> Result<SqliteStore> {
         if self.inline {
             return Ok(SqliteStore::of(Engine::Inline(Box::new(Mutex::new(session)))));
@@ -113,7 +129,7 @@ impl SqliteBuilder {
                 "a :memory: database has one connection only; open it with .inline(), or name a file",
             ));
         }
-        let reader = Session::reading(&self.place, self.texts()?, self.clock.clone())?;
+        let reader = self.reading()?;
         let writer = Thread::start("onebell-writer", session, Mode::Write)?;
         let reader = Thread::start("onebell-reader", reader, Mode::Read)?;
         Ok(SqliteStore::of(Engine::Threads { writer, reader }))

@@ -11,7 +11,7 @@ use super::guard::Guard;
 use super::statements::Statements;
 use crate::model::Moment;
 use crate::store::StoreError;
-use crate::time::{StoreClock, host_now};
+use crate::time::{StoreClock, block_for, host_now};
 
 /// How long a transaction waits for other processes before it says that it did not happen.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -52,13 +52,17 @@ impl Session {
         self.clock.given().unwrap_or_else(host_now)
     }
 
+    /// A number that changes when another connection has written.
+    pub(super) fn data_version(&self) -> rusqlite::Result<i64> {
+        self.connection.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))
+    }
+
     /// A connection that may write. Creates the file when `create`.
     pub(super) fn writing(place: &Place, create: bool, statements: Statements, clock: StoreClock) -> Result<Self, StoreError> {
         let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         flags.set(OpenFlags::SQLITE_OPEN_CREATE, create || *place == Place::Memory);
         let session = Self::open(place, flags, statements, clock)?;
-        let durable = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA fullfsync = ON;";
-        session.connection.execute_batch(durable).map_err(|error| judge(&error, &session.file))?;
+        session.make_durable(place).map_err(|error| session.judged(error))?;
         Ok(session)
     }
 
@@ -87,6 +91,16 @@ impl Session {
         Ok(Self { connection, statements, clock, guard, file })
     }
 
+    /// What was answered as committed stays, also when the power fails.
+    fn make_durable(&self, place: &Place) -> Result<(), Failure> {
+        let mode: String = self.connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
+        if mode != "wal" && *place != Place::Memory {
+            let message = format!("{} cannot keep a write-ahead log (journal mode {mode}); put it on a local disk", self.file);
+            return Err(StoreError::broken(message).into());
+        }
+        Ok(self.connection.execute_batch("PRAGMA synchronous = FULL; PRAGMA fullfsync = ON")?)
+    }
+
     pub(super) fn judged(&self, failure: Failure) -> StoreError {
         failure.judged(&self.file)
     }
@@ -104,12 +118,6 @@ pub(super) fn check_file_system(place: &Place, given: Option<FsKind>) -> Result<
 /// millisecond or two, so that the short pauses between group commits are seen.
 fn wait_a_little(times: i32) -> bool {
     let pause = Duration::from_micros(1_000 + u64::from(times.unsigned_abs()) * 379 % 1_000);
-    pause_for(pause);
+    block_for(pause);
     u128::from(times.unsigned_abs()) * 1_500 < PATIENCE.as_micros()
-}
-
-/// Blocks this thread, one of the store's own or a caller who asked for work inline.
-#[expect(clippy::disallowed_methods, reason = "the store's thread waits for another process, where no timer can be handed in")]
-pub(super) fn pause_for(pause: Duration) {
-    std::thread::sleep(pause);
 }

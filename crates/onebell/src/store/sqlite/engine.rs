@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use tokio::sync::oneshot;
 
 use super::connection::Session;
-use super::group::{Job, Mode};
+use super::group::{Job, Memory, Mode};
 use super::threads::Thread;
 use super::transaction::{Outcome, Tx};
 use crate::store::{Result, StoreError};
@@ -47,7 +47,16 @@ impl Engine {
         T: Send + 'static,
         W: Fn(&Tx<'_>) -> Outcome<T> + Send + 'static,
     {
-        self.run(Mode::Write, verb, work).await
+        self.run(Mode::Write, verb, None, work).await
+    }
+
+    /// As [`Self::write`], for work that brings a user's statements: `memory` keeps what the commit refused.
+    pub(super) async fn write_remembering<T, W>(&self, verb: Verb, memory: Memory, work: W) -> Result<T>
+    where
+        T: Send + 'static,
+        W: Fn(&Tx<'_>) -> Outcome<T> + Send + 'static,
+    {
+        self.run(Mode::Write, verb, Some(memory), work).await
     }
 
     /// Runs `work` over one unchanging view of the tables.
@@ -56,16 +65,16 @@ impl Engine {
         T: Send + 'static,
         W: Fn(&Tx<'_>) -> Outcome<T> + Send + 'static,
     {
-        self.run(Mode::Read, Verb::PLAIN, work).await
+        self.run(Mode::Read, Verb::PLAIN, None, work).await
     }
 
-    async fn run<T, W>(&self, mode: Mode, verb: Verb, work: W) -> Result<T>
+    async fn run<T, W>(&self, mode: Mode, verb: Verb, memory: Option<Memory>, work: W) -> Result<T>
     where
         T: Send + 'static,
         W: Fn(&Tx<'_>) -> Outcome<T> + Send + 'static,
     {
         let (answer, answered) = oneshot::channel();
-        let job: Box<dyn Job> = Box::new(Call { work, verb, value: None, answer });
+        let job: Box<dyn Job> = Box::new(Call { work, verb, memory, value: None, answer });
         match self {
             Self::Inline(session) => {
                 session.lock().unwrap_or_else(PoisonError::into_inner).run_group(mode, vec![job]);
@@ -81,6 +90,7 @@ impl Engine {
 struct Call<T, W> {
     work: W,
     verb: Verb,
+    memory: Option<Memory>,
     value: Option<T>,
     answer: oneshot::Sender<Result<T>>,
 }
@@ -101,6 +111,10 @@ where
 
     fn verb(&self) -> Verb {
         self.verb
+    }
+
+    fn memory(&self) -> Option<&Memory> {
+        self.memory.as_ref()
     }
 
     fn answer(self: Box<Self>, ended: Result<()>) {

@@ -11,6 +11,12 @@ pub(super) enum Failure {
     Sqlite(rusqlite::Error),
     /// Judged already.
     Store(StoreError),
+    /// What a settlement brought with it was refused: it is undone and its step is settled with this instead.
+    Refused(String),
+    /// As `Refused`, but it may go better another time: it took too long.
+    Late(String),
+    /// The whole transaction is to be repeated: what went wrong is remembered outside of it.
+    Again(String),
 }
 
 impl From<rusqlite::Error> for Failure {
@@ -31,6 +37,8 @@ impl Failure {
         match self {
             Self::Sqlite(error) => code(error).is_some_and(in_the_way),
             Self::Store(error) => matches!(error, StoreError::Contended { .. }),
+            Self::Refused(_) | Self::Late(_) => false,
+            Self::Again(_) => true,
         }
     }
 
@@ -39,6 +47,8 @@ impl Failure {
         match self {
             Self::Sqlite(error) => judge(&error, file),
             Self::Store(error) => error,
+            Self::Refused(text) => StoreError::broken(text),
+            Self::Late(text) | Self::Again(text) => StoreError::contended(text),
         }
     }
 }
@@ -97,6 +107,11 @@ pub(super) fn refusal(error: &rusqlite::Error) -> Option<String> {
                 | ErrorCode::FileLockingProtocolFailed
         );
     (!of_the_store).then(|| error.to_string())
+}
+
+/// A constraint was broken.
+pub(super) fn is_constraint(error: &rusqlite::Error) -> bool {
+    code(error) == Some(ErrorCode::ConstraintViolation)
 }
 
 /// The statement ran out of its time.

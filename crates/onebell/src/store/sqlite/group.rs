@@ -1,10 +1,12 @@
 //! Group commit: several pieces of work in one transaction, each in a savepoint of its own, answered after the commit.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use rusqlite::Connection;
 
 use super::connection::Session;
 use super::engine::Verb;
-use super::error::Failure;
+use super::error::{Failure, is_constraint};
 use super::transaction::{Outcome, Tx};
 use crate::store::{Result, StoreError};
 
@@ -18,11 +20,35 @@ pub(super) enum Mode {
     Write,
 }
 
+/// What took a whole transaction down with it, kept outside of it: when the transaction is repeated it is not tried again.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Memory(Arc<Mutex<Option<Remembered>>>);
+
+#[derive(Debug, Clone)]
+pub(super) enum Remembered {
+    /// It cannot succeed.
+    Refused(String),
+    /// It took too long.
+    Late(String),
+}
+
+impl Memory {
+    pub(super) fn recall(&self) -> Option<Remembered> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn keep(&self, what: Remembered) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(what);
+    }
+}
+
 /// A piece of work that waits for its transaction.
 pub(super) trait Job: Send {
     /// Does it and keeps its value; may be called again when the transaction is repeated.
     fn run(&mut self, tx: &Tx<'_>) -> Outcome<()>;
     fn verb(&self) -> Verb;
+    /// Where to keep what the commit refused, for work that wants to know.
+    fn memory(&self) -> Option<&Memory>;
     /// Hands the kept value, or the error, to whoever waits.
     fn answer(self: Box<Self>, ended: Result<()>);
 }
@@ -110,11 +136,126 @@ impl Session {
                 crate::fault::point(before);
             }
         }
-        self.run_plain("COMMIT")?;
-        Ok(refused)
+        match self.run_plain("COMMIT") {
+            Ok(()) => Ok(refused),
+            Err(error) => Err(Self::commit_failed(error, jobs[0].as_ref())),
+        }
+    }
+
+    /// A user's statements may break a constraint that is looked at only now: the work hears of it and is repeated.
+    fn commit_failed(error: rusqlite::Error, job: &dyn Job) -> Ended {
+        match (job.memory(), is_constraint(&error)) {
+            (Some(memory), true) => {
+                memory.keep(Remembered::Refused(error.to_string()));
+                Ended::Failed(Failure::Again(error.to_string()))
+            }
+            _ => error.into(),
+        }
     }
 
     fn run_plain(&self, sql: &str) -> rusqlite::Result<()> {
         self.connection.prepare_cached(sql)?.raw_execute().map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::sync::oneshot;
+    use tokio::sync::oneshot::error::TryRecvError;
+
+    use super::super::connection::Place;
+    use super::super::statements::Statements;
+    use super::*;
+    use crate::time::StoreClock;
+
+    fn session() -> Session {
+        let session = Session::writing(&Place::Memory, true, Statements::default(), StoreClock::Own).unwrap();
+        let tables = "PRAGMA foreign_keys = ON; CREATE TABLE t (n INTEGER PRIMARY KEY);
+            CREATE TABLE child (n INTEGER REFERENCES t (n) DEFERRABLE INITIALLY DEFERRED)";
+        session.connection.execute_batch(tables).unwrap();
+        session
+    }
+
+    struct Insert {
+        sql: String,
+        panics: bool,
+        answer: oneshot::Sender<Result<()>>,
+    }
+
+    impl Job for Insert {
+        fn run(&mut self, tx: &Tx<'_>) -> Outcome<()> {
+            tx.connection.execute_batch(&self.sql)?;
+            assert!(!self.panics, "as the test wants it");
+            Ok(())
+        }
+
+        fn verb(&self) -> Verb {
+            Verb::PLAIN
+        }
+
+        fn memory(&self) -> Option<&Memory> {
+            None
+        }
+
+        fn answer(self: Box<Self>, ended: Result<()>) {
+            self.answer.send(ended).unwrap();
+        }
+    }
+
+    fn job(sql: &str, panics: bool) -> (Box<dyn Job>, oneshot::Receiver<Result<()>>) {
+        let (answer, answered) = oneshot::channel();
+        (Box::new(Insert { sql: sql.to_owned(), panics, answer }), answered)
+    }
+
+    fn run(session: &Session, sqls: &[&str]) -> Vec<Result<()>> {
+        let (jobs, answers): (Vec<_>, Vec<_>) = sqls.iter().map(|sql| job(sql, false)).unzip();
+        session.run_group(Mode::Write, jobs);
+        answers.into_iter().map(|mut answer| answer.try_recv().unwrap()).collect()
+    }
+
+    fn count(session: &Session) -> i64 {
+        session.connection.query_row("SELECT count(*) FROM t", [], |row| row.get(0)).unwrap()
+    }
+
+    #[test]
+    fn a_piece_of_work_that_fails_is_rolled_back_alone() {
+        let session = session();
+        let answers = run(
+            &session,
+            &["INSERT INTO t VALUES (1)", "INSERT INTO t VALUES (2); INSERT INTO t VALUES (1)", "INSERT INTO t VALUES (3)"],
+        );
+        assert!(answers[0].is_ok() && answers[1].is_err() && answers[2].is_ok(), "{answers:?}");
+        assert_eq!(count(&session), 2);
+    }
+
+    #[test]
+    fn when_the_commit_fails_everybody_hears_of_it_and_nothing_stays() {
+        let session = session();
+        let answers = run(&session, &["INSERT INTO t VALUES (1)", "INSERT INTO child VALUES (99)"]);
+        assert!(answers.iter().all(|answer| matches!(answer, Err(StoreError::Broken { .. }))), "{answers:?}");
+        assert_eq!(count(&session), 0);
+        assert!(run(&session, &["INSERT INTO t VALUES (1)"])[0].is_ok(), "the next transaction begins anew");
+    }
+
+    #[test]
+    fn an_error_that_rolls_back_everything_is_everybodys() {
+        let session = session();
+        session.connection.execute_batch("INSERT INTO t VALUES (1)").unwrap();
+        let answers =
+            run(&session, &["INSERT INTO t VALUES (2)", "INSERT OR ROLLBACK INTO t VALUES (1)", "INSERT INTO t VALUES (3)"]);
+        assert!(answers.iter().all(Result::is_err), "{answers:?}");
+        assert_eq!(count(&session), 1);
+    }
+
+    #[test]
+    fn nobody_is_answered_before_the_commit_and_a_panic_leaves_nothing_open() {
+        let session = session();
+        let (good, mut answered) = job("INSERT INTO t VALUES (1)", false);
+        let (bad, _) = job("INSERT INTO t VALUES (2)", true);
+        let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| session.run_group(Mode::Write, vec![good, bad])));
+        assert!(panicked.is_err());
+        assert_eq!(answered.try_recv().unwrap_err(), TryRecvError::Closed, "not answered as done");
+        assert!(session.connection.is_autocommit());
+        assert_eq!(count(&session), 0);
     }
 }

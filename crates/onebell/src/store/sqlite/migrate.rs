@@ -5,7 +5,7 @@ use super::error::judge;
 use crate::store::{Result, StoreError};
 
 /// Every version's step, the oldest first.
-const MIGRATIONS: &[&str] = &[include_str!("migrations/0001.sql")];
+const MIGRATIONS: &[(&str, &str)] = &[("0001", include_str!("migrations/0001.sql"))];
 
 /// Which schema a database has, and which one this program writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,7 +50,8 @@ pub(super) fn require_current(session: &Session) -> Result<()> {
     }))
 }
 
-fn refuse_newer(session: &Session, schema: Schema) -> Result<()> {
+/// An error for a schema that this program is too old for.
+pub(super) fn refuse_newer(session: &Session, schema: Schema) -> Result<()> {
     if schema.found <= schema.known {
         return Ok(());
     }
@@ -60,22 +61,27 @@ fn refuse_newer(session: &Session, schema: Schema) -> Result<()> {
     )))
 }
 
-/// Brings the schema up to date in one transaction: as it was before.
-pub(super) fn migrate(session: &Session) -> Result<Schema> {
+/// The names of the steps that a schema still needs.
+pub(super) fn pending(found: u32) -> Vec<String> {
+    MIGRATIONS.iter().skip(found as usize).map(|(name, _)| (*name).to_owned()).collect()
+}
+
+/// Brings the schema up to date in one transaction: the steps taken.
+pub(super) fn migrate(session: &Session) -> Result<Vec<String>> {
     let judged = |error: rusqlite::Error| judge(&error, &session.file);
     let run = |sql: &str| session.connection.execute_batch(sql).map_err(judged);
     run("BEGIN IMMEDIATE")?;
     let migrated = schema_of(session).and_then(|schema| {
         refuse_newer(session, schema)?;
-        for (version, migration) in (1_u32..).zip(MIGRATIONS).skip(schema.found as usize) {
+        for (version, (_, migration)) in (1_u32..).zip(MIGRATIONS).skip(schema.found as usize) {
             run(migration)?;
             let note = "INSERT INTO onebell_schema (version, migrated_at) VALUES (?1, ?2)";
             session.connection.execute(note, (version, session.now())).map_err(judged)?;
         }
-        Ok(schema)
+        Ok(pending(schema.found))
     });
     match migrated {
-        Ok(schema) => run("COMMIT").map(|()| schema),
+        Ok(steps) => run("COMMIT").map(|()| steps),
         Err(error) => {
             run("ROLLBACK")?;
             Err(error)

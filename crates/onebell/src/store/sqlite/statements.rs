@@ -14,7 +14,138 @@ macro_rules! statements {
     };
 }
 
-statements! {}
+statements! {
+    AdoptMessages = "adopt_messages",
+    BudgetSteps = "budget_steps",
+    CancelSteps = "cancel_steps",
+    ClaimAloneStep = "claim_alone_step",
+    ClaimMessages = "claim_messages",
+    ClaimSteps = "claim_steps",
+    CloseSteps = "close_steps",
+    CountEffects = "count_effects",
+    CountMessages = "count_messages",
+    CountReplicas = "count_replicas",
+    CountRunMessages = "count_run_messages",
+    CountRuns = "count_runs",
+    CountSteps = "count_steps",
+    DropMessages = "drop_messages",
+    DropRunMessages = "drop_run_messages",
+    EnlistReplica = "enlist_replica",
+    EraseAttempts = "erase_attempts",
+    EraseDefinitions = "erase_definitions",
+    EraseEffects = "erase_effects",
+    EraseJob = "erase_job",
+    EraseKeys = "erase_keys",
+    EraseMessages = "erase_messages",
+    EraseRequests = "erase_requests",
+    EraseRuns = "erase_runs",
+    EraseSkips = "erase_skips",
+    EraseSteps = "erase_steps",
+    EraseSuperseded = "erase_superseded",
+    ExtendSteps = "extend_steps",
+    ExtendTerm = "extend_term",
+    FailSteps = "fail_steps",
+    FenceSteps = "fence_steps",
+    FindAloneStep = "find_alone_step",
+    FinishSteps = "finish_steps",
+    GrantRequest = "grant_request",
+    HoldSteps = "hold_steps",
+    InsertAttempts = "insert_attempts",
+    InsertAudit = "insert_audit",
+    InsertDefinition = "insert_definition",
+    InsertEffects = "insert_effects",
+    InsertJob = "insert_job",
+    InsertMessages = "insert_messages",
+    InsertRequestKeys = "insert_request_keys",
+    InsertRuns = "insert_runs",
+    InsertSkips = "insert_skips",
+    InsertSteps = "insert_steps",
+    InsertSuperseded = "insert_superseded",
+    IsBusy = "is_busy",
+    IsLive = "is_live",
+    KeepPrevented = "keep_prevented",
+    KeepRunMessages = "keep_run_messages",
+    LeaveReplica = "leave_replica",
+    ListJobs = "list_jobs",
+    ListMessages = "list_messages",
+    ListRecoveries = "list_recoveries",
+    ListReplicas = "list_replicas",
+    ListRuns = "list_runs",
+    ListSkips = "list_skips",
+    LockJob = "lock_job",
+    LockMessages = "lock_messages",
+    LockRequest = "lock_request",
+    LockRuns = "lock_runs",
+    LockTerm = "lock_term",
+    LoseReplica = "lose_replica",
+    MarkRunGone = "mark_run_gone",
+    MarkSending = "mark_sending",
+    MoveCursor = "move_cursor",
+    MoveRuns = "move_runs",
+    PauseJob = "pause_job",
+    ProveMessages = "prove_messages",
+    PruneAttempts = "prune_attempts",
+    PruneKeys = "prune_keys",
+    PruneMessages = "prune_messages",
+    PruneReplicas = "prune_replicas",
+    PruneRequests = "prune_requests",
+    PruneRuns = "prune_runs",
+    PruneSkips = "prune_skips",
+    PruneSteps = "prune_steps",
+    PruneSuperseded = "prune_superseded",
+    RaisePruned = "raise_pruned",
+    ReadAttempt = "read_attempt",
+    ReadBeats = "read_beats",
+    ReadCancellingSteps = "read_cancelling_steps",
+    ReadClaimedMessages = "read_claimed_messages",
+    ReadClaimedSteps = "read_claimed_steps",
+    ReadClosableSteps = "read_closable_steps",
+    ReadDefinition = "read_definition",
+    ReadDueJobs = "read_due_jobs",
+    ReadEffects = "read_effects",
+    ReadHeldMessages = "read_held_messages",
+    ReadHeldSteps = "read_held_steps",
+    ReadJobOfName = "read_job_of_name",
+    ReadJobs = "read_jobs",
+    ReadLostMessages = "read_lost_messages",
+    ReadLostSteps = "read_lost_steps",
+    ReadNextSlot = "read_next_slot",
+    ReadOpenRequests = "read_open_requests",
+    ReadOpenStep = "read_open_step",
+    ReadOverlap = "read_overlap",
+    ReadPrunableReplicas = "read_prunable_replicas",
+    ReadPrunableRuns = "read_prunable_runs",
+    ReadQueuedJobs = "read_queued_jobs",
+    ReadQueuedRuns = "read_queued_runs",
+    ReadReplacedRuns = "read_replaced_runs",
+    ReadRequestKeys = "read_request_keys",
+    ReadRunSteps = "read_run_steps",
+    ReadSlotRun = "read_slot_run",
+    ReadStepRows = "read_step_rows",
+    ReadySteps = "ready_steps",
+    RecordCancelledSteps = "record_cancelled_steps",
+    RefuseRequest = "refuse_request",
+    ReleaseSteps = "release_steps",
+    RenewReplica = "renew_replica",
+    ReopenSteps = "reopen_steps",
+    RequestMessages = "request_messages",
+    RequestReplicas = "request_replicas",
+    RequestRuns = "request_runs",
+    RequestSteps = "request_steps",
+    ResendMessages = "resend_messages",
+    ResolveMessages = "resolve_messages",
+    ReviveMessages = "revive_messages",
+    ReviveRunMessages = "revive_run_messages",
+    SettleMessages = "settle_messages",
+    ShowAttempts = "show_attempts",
+    ShowMessage = "show_message",
+    ShowRun = "show_run",
+    ShowSteps = "show_steps",
+    StartSteps = "start_steps",
+    SumEffects = "sum_effects",
+    TakeTerm = "take_term",
+    UpdateJob = "update_job",
+}
 
 /// The texts in use.
 #[derive(Debug, Clone)]
@@ -42,5 +173,60 @@ impl Statements {
         let place = place.ok_or_else(|| StoreError::broken(format!("no statement is named {name:?}; see store/sqlite/sql")))?;
         self.0[place] = Cow::Owned(text);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    fn database() -> rusqlite::Connection {
+        let connection = rusqlite::Connection::open_in_memory().unwrap();
+        connection.execute_batch(include_str!("migrations/0001.sql")).unwrap();
+        connection
+    }
+
+    /// The plan of a statement as SQLite tells it.
+    fn plan(connection: &rusqlite::Connection, name: &str) -> String {
+        let text = Statements::all().find(|(known, _)| *known == name).unwrap().1;
+        let mut explain = connection.prepare(&format!("EXPLAIN QUERY PLAN {text}")).unwrap();
+        let mut rows = explain.raw_query();
+        let mut plan = String::new();
+        while let Some(row) = rows.next().unwrap() {
+            plan += &row.get::<_, String>("detail").unwrap();
+            plan += "\n";
+        }
+        plan
+    }
+
+    #[test]
+    fn hot_statements_go_by_their_index() {
+        let connection = database();
+        for (name, index) in [
+            ("claim_steps", "USING INDEX onebell_job_steps_claim"),
+            ("find_alone_step", "INDEX onebell_job_steps_alone"),
+            ("fence_steps", "sqlite_autoindex_onebell_job_steps_1 (step_id=?)"),
+            ("finish_steps", "sqlite_autoindex_onebell_job_steps_1 (step_id=?)"),
+            ("release_steps", "sqlite_autoindex_onebell_job_steps_1 (step_id=?)"),
+            ("extend_steps", "sqlite_autoindex_onebell_job_steps_1 (step_id=?)"),
+            ("read_run_steps", "INDEX onebell_job_steps_run"),
+            ("read_held_steps", "INDEX onebell_job_steps_owner"),
+            ("request_steps", "INDEX onebell_job_steps_overdue"),
+            ("request_messages", "INDEX onebell_outbox_overdue"),
+            ("claim_messages", "INDEX onebell_outbox_claim"),
+            ("read_closable_steps", "INDEX onebell_job_steps_delivering"),
+            ("read_queued_runs", "INDEX onebell_runs_open"),
+            ("read_overlap", "INDEX onebell_runs_open"),
+            ("drop_run_messages", "INDEX onebell_outbox_run"),
+        ] {
+            let plan = plan(&connection, name);
+            assert!(plan.contains(index), "{name} does not go by {index}:\n{plan}");
+        }
+    }
+
+    #[test]
+    fn a_claim_sorts_nothing_but_what_it_takes() {
+        let plan = plan(&database(), "claim_steps");
+        let picked = plan.split("onebell_job_steps_claim").next().unwrap();
+        assert!(!picked.contains("TEMP B-TREE"), "{plan}");
     }
 }

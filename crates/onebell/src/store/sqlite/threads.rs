@@ -3,16 +3,14 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
-use super::connection::{Session, pause_for};
+use super::connection::Session;
+use super::courtesy::Courtesy;
 use super::group::{Job, Mode};
 use crate::store::{Result, StoreError};
 
 /// So many pieces of work share a commit at most.
 const GROUP_MAX: usize = 256;
-/// After so many commits without an idle moment the lock is left to others for a moment.
-const COMMITS_IN_A_ROW: u32 = 4;
 
 /// A thread with its queue. Dropped, it finishes what was queued and ends.
 pub(super) struct Thread {
@@ -39,40 +37,43 @@ impl Thread {
 impl Drop for Thread {
     fn drop(&mut self) {
         drop(self.queue.take());
-        // A panic was answered and logged where it happened.
-        self.handle.take().map(JoinHandle::join).map_or((), drop);
+        if let Some(handle) = self.handle.take()
+            && handle.join().is_err()
+        {
+            tracing::error!("a thread of the store ended in a panic");
+        }
     }
 }
 
 fn serve(session: &Session, mode: Mode, queue: &Receiver<Box<dyn Job>>) {
     let mut next = None;
-    let mut in_a_row = 0;
+    let mut courtesy = Courtesy::default();
     while let Some(first) = next.take().or_else(|| queue.recv().ok()) {
-        let (group, left) = gather(first, mode, queue);
+        if mode == Mode::Write {
+            courtesy.before();
+        }
+        let group = gather(first, mode, queue, &mut next);
         if catch_unwind(AssertUnwindSafe(|| session.run_group(mode, group))).is_err() {
             tracing::error!(file = session.file, "work in a transaction panicked; it was rolled back");
         }
-        next = left.or_else(|| queue.try_recv().ok());
-        in_a_row = if next.is_some() { in_a_row + 1 } else { 0 };
-        if mode == Mode::Write && in_a_row >= COMMITS_IN_A_ROW {
-            pause_for(Duration::from_micros(1_200 + u64::from(in_a_row) * 271 % 1_000));
-            in_a_row = 0;
+        if mode == Mode::Write {
+            courtesy.after(session);
         }
     }
 }
 
-/// What is queued already and may share one commit; the first that may not is left for the next.
-fn gather(first: Box<dyn Job>, mode: Mode, queue: &Receiver<Box<dyn Job>>) -> (Vec<Box<dyn Job>>, Option<Box<dyn Job>>) {
+/// What is queued already and may share one commit. The first that may not is left in `next`.
+fn gather(first: Box<dyn Job>, mode: Mode, queue: &Receiver<Box<dyn Job>>, next: &mut Option<Box<dyn Job>>) -> Vec<Box<dyn Job>> {
     let mut group = vec![first];
-    if mode == Mode::Read || group[0].verb().alone {
-        return (group, None);
-    }
-    while group.len() < GROUP_MAX {
+    while mode == Mode::Write && group.len() < GROUP_MAX && !group[0].verb().alone {
         match queue.try_recv() {
-            Ok(job) if job.verb().alone => return (group, Some(job)),
+            Ok(job) if job.verb().alone => {
+                *next = Some(job);
+                break;
+            }
             Ok(job) => group.push(job),
             Err(_) => break,
         }
     }
-    (group, None)
+    group
 }

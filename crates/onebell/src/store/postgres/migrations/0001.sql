@@ -189,6 +189,7 @@ CREATE TABLE onebell.outbox (
     claimed_at       timestamptz,
     complete_by      timestamptz,
     sending_at       timestamptz,                 -- of the last attempt that got so far; kept
+    resent           boolean NOT NULL DEFAULT false, -- claimed again after it was in sending: at least once
     run_gone         boolean NOT NULL DEFAULT false, -- its run failed or was cancelled before it ever was in sending
     settled_by       text COLLATE "C",            -- who ended the present attempt, for read-back
     finished_at      timestamptz,
@@ -235,6 +236,15 @@ CREATE TABLE onebell.replicas (
     prevented_messages   bigint NOT NULL DEFAULT 0,
     prevented_superseded bigint NOT NULL DEFAULT 0
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 200);
+
+-- What replicas that were pruned since had prevented; one row.
+CREATE TABLE onebell.prevented_before (
+    slots      bigint NOT NULL,
+    effects    bigint NOT NULL,
+    messages   bigint NOT NULL,
+    superseded bigint NOT NULL
+);
+INSERT INTO onebell.prevented_before VALUES (0, 0, 0, 0);
 
 CREATE TABLE onebell.skips (
     job_id      text COLLATE "C" NOT NULL,

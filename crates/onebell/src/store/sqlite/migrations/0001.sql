@@ -185,6 +185,7 @@ CREATE TABLE onebell_outbox (
     claimed_at       INTEGER,
     complete_by      INTEGER,
     sending_at       INTEGER,                     -- of the last attempt that got so far; kept
+    resent           INTEGER NOT NULL DEFAULT 0,  -- claimed again after it was in sending: at least once
     run_gone         INTEGER NOT NULL DEFAULT 0,  -- its run failed or was cancelled before it ever was in sending
     settled_by       TEXT,                        -- who ended the present attempt, for read-back
     finished_at      INTEGER,
@@ -200,7 +201,7 @@ CREATE TABLE onebell_outbox (
 CREATE INDEX onebell_outbox_claim ON onebell_outbox (ready_at, key) WHERE status = 'ready';
 CREATE INDEX onebell_outbox_overdue ON onebell_outbox (complete_by) WHERE complete_by IS NOT NULL;
 CREATE INDEX onebell_outbox_owner ON onebell_outbox (locked_by) WHERE locked_by IS NOT NULL;
-CREATE INDEX onebell_outbox_step ON onebell_outbox (step_id) WHERE step_id IS NOT NULL;
+CREATE INDEX onebell_outbox_step ON onebell_outbox (step_id, status) WHERE step_id IS NOT NULL;
 CREATE INDEX onebell_outbox_run ON onebell_outbox (run_id) WHERE run_id IS NOT NULL;
 CREATE INDEX onebell_outbox_finished ON onebell_outbox (finished_at) WHERE finished_at IS NOT NULL;
 CREATE INDEX onebell_outbox_in_doubt ON onebell_outbox (changed_at) WHERE status IN ('in_doubt', 'failed');
@@ -230,6 +231,15 @@ CREATE TABLE onebell_replicas (
     prevented_messages   INTEGER NOT NULL DEFAULT 0,
     prevented_superseded INTEGER NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;
+
+-- What replicas that were pruned since had prevented; one row.
+CREATE TABLE onebell_prevented_before (
+    slots      INTEGER NOT NULL,
+    effects    INTEGER NOT NULL,
+    messages   INTEGER NOT NULL,
+    superseded INTEGER NOT NULL
+) STRICT;
+INSERT INTO onebell_prevented_before VALUES (0, 0, 0, 0);
 
 CREATE TABLE onebell_skips (
     job_id      TEXT NOT NULL,

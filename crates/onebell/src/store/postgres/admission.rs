@@ -1,0 +1,45 @@
+//! Admission: which queued runs start. Only a transaction that holds the job's lock comes here.
+
+use super::columns::{int, values};
+use super::error::Outcome;
+use super::jobs::{self, LockedJob};
+use super::run_graph::{self, Subject};
+use super::statements as sql;
+use super::transaction::Tx;
+use crate::model::job::Overlap;
+use crate::model::{JobId, Moment, RunId};
+
+/// So many of one job at once, when nothing else limits them.
+pub(super) const ALL: u32 = 1_000;
+
+/// Carried jobs that may have something to admit.
+pub(super) async fn jobs(tx: &Tx, carried: &[JobId]) -> Outcome<Vec<JobId>> {
+    let carried: Vec<&str> = carried.iter().map(JobId::as_str).collect();
+    let rows = tx.rows(&sql::READ_QUEUED_JOBS, values![carried]).await?;
+    rows.iter().map(|row| row.get::<&str>("job_id").map(JobId::from_text)).collect()
+}
+
+/// Waits for the job's lock, then admits. How many started.
+pub(super) async fn admit_job(tx: &Tx, job: &JobId, limit: u32) -> Outcome<u32> {
+    match jobs::lock(tx, job).await? {
+        Some(job) => admit(tx, tx.now().await?, &job, limit).await,
+        None => Ok(0),
+    }
+}
+
+/// Admits under the lock that is held: the waiting slot first, then the oldest; one at a time unless runs may overlap.
+pub(super) async fn admit(tx: &Tx, now: Moment, job: &LockedJob, limit: u32) -> Outcome<u32> {
+    let id = job.id.as_str();
+    let alone = job.definition.overlap != Overlap::Allow;
+    if alone && tx.one(&sql::READ_OVERLAP, values![id]).await?.get("active")? {
+        return Ok(0);
+    }
+    let limit = int(if alone { limit.min(1) } else { limit });
+    let rows = tx.rows(&sql::READ_QUEUED_RUNS, values![id, limit]).await?;
+    let runs: Vec<RunId> = rows.iter().map(|row| row.get::<&str>("run_id").map(RunId::from_text)).collect::<Outcome<_>>()?;
+    let locked = run_graph::lock(tx, &runs).await?;
+    // One that was cancelled meanwhile is no longer queued: the next pass looks for another.
+    let subjects: Vec<Subject> = locked.into_values().filter_map(Subject::admitted).collect();
+    run_graph::advance(tx, now, &subjects).await?;
+    Ok(u32::try_from(subjects.len()).unwrap_or(u32::MAX))
+}

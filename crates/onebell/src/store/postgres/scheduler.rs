@@ -1,0 +1,96 @@
+//! The scheduler's verbs: slots, admission, grants, closing. It never claims.
+
+use async_trait::async_trait;
+
+use super::columns::{int, values};
+use super::error::{Failure, Outcome};
+use super::transaction::{Tx, Verb};
+use super::{PostgresStore, admission, delivery, grant, jobs, slots, statements as sql};
+use crate::model::recovery::{Grant, RecoveryRequest, RequestKind, RequestStatus};
+use crate::model::{JobId, Moment, ReplicaId};
+use crate::store::{Defined, Definition, JobState, Opened, PauseChange, Result, SchedulerStore, SlotPlan};
+
+const SLOT: Verb = Verb::with_points("open_slots", "slot.before_commit", "slot.after_commit");
+const GRANT: Verb = Verb::with_points("grant", "grant.before_commit", "grant.after_commit");
+
+#[async_trait]
+impl SchedulerStore for PostgresStore {
+    async fn scheduler_now(&self) -> Result<Moment> {
+        self.now().await
+    }
+
+    async fn jobs_named(&self, names: Option<&[String]>) -> Result<Vec<JobState>> {
+        self.read("jobs_named", |tx| async move { jobs::named(&tx, names).await }).await
+    }
+
+    async fn define_job(&self, definition: &Definition) -> Result<Defined> {
+        let define = |tx: Tx| async move { jobs::define(&tx, definition).await };
+        self.transact(Verb::named("define_job"), define).await.or_else(jobs::taken).map_err(Failure::judged)
+    }
+
+    async fn due_jobs(&self, carried: &[JobId], limit: u32) -> Result<Vec<JobState>> {
+        self.read("due_jobs", |tx| async move { jobs::due(&tx, carried, limit).await }).await
+    }
+
+    async fn open_slots(&self, plan: &SlotPlan) -> Result<Opened> {
+        self.transact(SLOT, |tx| async move { slots::open(&tx, plan).await }).await.map_err(Failure::judged)
+    }
+
+    async fn admit_runs(&self, carried: &[JobId], limit: u32) -> Result<u32> {
+        let mut admitted = 0;
+        for job in self.read("queued_jobs", |tx| async move { admission::jobs(&tx, carried).await }).await? {
+            let (job, left) = (&job, limit.saturating_sub(admitted));
+            if left == 0 {
+                break;
+            }
+            admitted +=
+                self.write(Verb::named("admit_runs"), |tx| async move { admission::admit_job(&tx, job, left).await }).await?;
+        }
+        Ok(admitted)
+    }
+
+    async fn open_requests(&self, limit: u32) -> Result<Vec<RecoveryRequest>> {
+        self.read("open_requests", |tx| async move { requests(&tx, limit).await }).await
+    }
+
+    async fn grant(&self, request: &RecoveryRequest) -> Result<Grant> {
+        self.write(GRANT, |tx| async move { grant::grant(&tx, request).await }).await
+    }
+
+    async fn close_deliveries(&self, limit: u32) -> Result<u32> {
+        let limit = int(limit);
+        let mut closed = 0;
+        for (run, steps) in &self.read("closable_steps", |tx| async move { delivery::closable(&tx, limit).await }).await? {
+            let close = |tx: Tx| async move { delivery::close(&tx, run, steps).await };
+            closed += self.write(Verb::named("close_deliveries"), close).await?;
+        }
+        Ok(closed)
+    }
+
+    async fn next_slot(&self, carried: &[JobId]) -> Result<Option<Moment>> {
+        self.read("next_slot", |tx| async move { jobs::next_slot(&tx, carried).await }).await
+    }
+
+    async fn set_pause(&self, change: &PauseChange) -> Result<bool> {
+        self.write(Verb::named("set_pause"), |tx| async move { jobs::set_pause(&tx, change).await }).await
+    }
+}
+
+async fn requests(tx: &Tx, limit: u32) -> Outcome<Vec<RecoveryRequest>> {
+    let limit = int(limit);
+    tx.rows(&sql::READ_OPEN_REQUESTS, values![limit]).await?.iter().map(request).collect()
+}
+
+/// A request as it was written.
+pub(super) fn request(row: &super::columns::Record) -> Outcome<RecoveryRequest> {
+    Ok(RecoveryRequest {
+        kind: row.word("kind", RequestKind::from_word)?,
+        id: row.get("id")?,
+        attempt: row.number("attempt")?,
+        requested_by: ReplicaId::from_text(row.get::<&str>("requested_by")?),
+        requested_at: row.moment("requested_at")?,
+        reason: row.get("reason")?,
+        status: row.word("status", RequestStatus::from_word)?,
+        granted_at: row.moment_opt("granted_at")?,
+    })
+}

@@ -1,0 +1,2 @@
+-- count_effects: all effects
+SELECT count(*) AS number FROM onebell.effects

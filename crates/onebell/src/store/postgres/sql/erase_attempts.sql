@@ -1,0 +1,2 @@
+-- erase_attempts: history of a job
+DELETE FROM onebell.attempts WHERE job_id = $1

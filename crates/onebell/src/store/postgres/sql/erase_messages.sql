@@ -1,0 +1,2 @@
+-- erase_messages: messages of a job
+DELETE FROM onebell.outbox WHERE job_id = $1

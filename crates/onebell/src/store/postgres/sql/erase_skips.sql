@@ -1,0 +1,2 @@
+-- erase_skips: skips of a job
+DELETE FROM onebell.skips WHERE job_id = $1

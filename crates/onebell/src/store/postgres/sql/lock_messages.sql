@@ -1,0 +1,6 @@
+-- lock_messages: locks messages that were put before, and reads what decides over putting them again
+SELECT key, fingerprint, status, dropped_by, run_gone
+FROM onebell.outbox
+WHERE key = ANY($1)
+ORDER BY key
+FOR NO KEY UPDATE

@@ -1,0 +1,5 @@
+-- read_replaced_runs: what a newer slot replaces: what is active, and a slot's run that waits
+SELECT run_id
+FROM onebell.runs
+WHERE job_id = $1 AND finished_at IS NULL AND (status = 'running' OR (status = 'queued' AND origin = 'slot'))
+ORDER BY run_id

@@ -1,0 +1,2 @@
+-- erase_messages: messages of a job
+DELETE FROM onebell_outbox WHERE job_id = :job

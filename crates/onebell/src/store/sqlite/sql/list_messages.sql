@@ -1,0 +1,7 @@
+-- list_messages: messages for people, in doubt first, then failed, then the newest
+SELECT key, channel, status, on_in_doubt, attempt, tries, run_id, step_id, created_at, ready_at, sending_at, finished_at, locked_by,
+       note, dropped_by, resent, payload
+FROM onebell_outbox
+WHERE (:status IS NULL OR status = :status) AND (:run IS NULL OR run_id = :run)
+ORDER BY CASE status WHEN 'in_doubt' THEN 0 WHEN 'failed' THEN 1 ELSE 2 END, created_at DESC, key
+LIMIT :limit

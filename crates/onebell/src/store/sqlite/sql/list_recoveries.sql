@@ -1,0 +1,5 @@
+-- list_recoveries: recovery requests for people, the newest first
+SELECT kind, id, attempt, requested_by, requested_at, reason, status, granted_at
+FROM onebell_recovery_requests
+ORDER BY requested_at DESC, kind, id, attempt
+LIMIT :limit

@@ -1,0 +1,2 @@
+-- reopen_steps: step cancelled → waiting (reopen)
+UPDATE onebell_attempts SET final = NULL WHERE step_id = :step AND final = 'cancelled'

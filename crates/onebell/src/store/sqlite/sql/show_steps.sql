@@ -1,0 +1,7 @@
+-- show_steps: steps of a run for people, open and done, undo steps last
+SELECT step_id, name, rank, status, attempt, tries, locked_by, complete_by, ready_at, error, name LIKE '%~undo' AS undo
+FROM onebell_job_steps WHERE run_id = :run
+UNION ALL
+SELECT step_id, name, rank, final, attempt, tries, NULL, NULL, NULL, error, name LIKE '%~undo'
+FROM onebell_attempts WHERE run_id = :run AND final IS NOT NULL
+ORDER BY undo, rank, name

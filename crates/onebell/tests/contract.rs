@@ -1,0 +1,40 @@
+//! What a store promises, tried on every store: one body per promise, instantiated for SQLite (inline, and with its writer
+//! thread), PostgreSQL 15 and PostgreSQL 18.6. A name begins with the invariant or case that it attacks, where there is one.
+//!
+//! It asks the port and, where a promise is about rows, the tables. It knows no role: nothing here plans, loops or waits.
+
+#[cfg(test)]
+mod contract {
+    #[macro_use]
+    mod instances;
+    mod given;
+    mod held;
+    mod world;
+
+    mod admission;
+    mod away;
+    mod claims;
+    mod effects;
+    mod ends;
+    mod leader;
+    mod messages;
+    mod messages_of_runs;
+    mod operators;
+    mod outbox;
+    mod progress;
+    mod recovering;
+    mod recovery;
+    mod replicas;
+    mod requests;
+    mod retention;
+    mod runs;
+    mod schema;
+    mod settle;
+    mod slots;
+    mod status;
+    mod stuck;
+    mod superseded;
+    mod together;
+    mod undo;
+    mod work;
+}

@@ -1,0 +1,210 @@
+//! What an agent gets, and what it never gets.
+
+use onebell::model::ReplicaId;
+use onebell::model::step::StepStatus;
+use onebell::store::{ClaimSteps, ClaimedStep};
+
+use super::given::*;
+use super::world::World;
+
+contract!(
+    a_claim_carries_what_its_handler_needs_and_what_it_costs,
+    a_lost_claim_answer_is_read_back_from_what_the_store_says_is_held,
+    a_prefetched_step_starts_its_time_when_it_is_started,
+    a_replica_that_is_not_live_claims_nothing,
+    a_step_is_not_claimed_before_it_is_ready,
+    a_step_that_must_run_alone_is_taken_by_an_idle_agent_and_nothing_beside_it,
+    claims_go_by_priority_then_by_readiness_then_by_id,
+    i10_a_claim_takes_no_more_than_was_asked_for,
+    i2_a_step_has_one_owner_however_many_agents_ask_at_once,
+    only_carried_jobs_handlers_and_queues_are_claimed,
+    starting_is_safe_to_repeat_and_says_which_claims_still_hold,
+);
+
+fn names(claimed: &[ClaimedStep]) -> Vec<&str> {
+    claimed.iter().map(|step| step.name.as_str()).collect()
+}
+
+async fn i2_a_step_has_one_owner_however_many_agents_ask_at_once(world: World) {
+    let steps: Vec<_> = (0..40).map(|n| step(&format!("s{n:02}"))).collect();
+    world.open_run(&job("wide", steps)).await;
+    let mut calls = Vec::new();
+    for (n, store) in world.others(6).await.into_iter().enumerate() {
+        let ask = world.asks(&world.replica(&format!("r{n}")).await, 3);
+        calls.push(async move {
+            let mut all = Vec::new();
+            loop {
+                let claimed = store.claim_steps(&ask).await.unwrap().claimed;
+                if claimed.is_empty() {
+                    return all;
+                }
+                all.extend(claimed);
+            }
+        });
+    }
+    let mut owned: Vec<_> = at_once(calls).await.into_iter().flatten().collect();
+    assert!(owned.iter().all(|step| step.claim.attempt() == 1));
+    owned.sort_by(|a, b| a.name.cmp(&b.name));
+    owned.dedup_by(|a, b| a.name == b.name);
+    assert_eq!(owned.len(), 40, "each of forty steps once");
+    assert_eq!(world.rows("job_steps", "status = 'running' AND attempt = 1 AND tries = 1").await, 40);
+}
+
+async fn i10_a_claim_takes_no_more_than_was_asked_for(world: World) {
+    let steps = (0..10).map(|n| step(&format!("s{n}"))).collect();
+    world.open_run(&job("wide", steps)).await;
+    let a = world.replica("a").await;
+    let ask = ClaimSteps { prefetch: 2, ..world.asks(&a, 3) };
+    let claimed = world.store.claim_steps(&ask).await.unwrap().claimed;
+    assert_eq!(claimed.iter().map(|step| step.started).collect::<Vec<_>>(), [true, true, true, false, false]);
+    assert_eq!(world.rows("job_steps", "status = 'running'").await, 5);
+    assert_eq!(world.rows("job_steps", "started_at IS NOT NULL").await, 3);
+}
+
+async fn claims_go_by_priority_then_by_readiness_then_by_id(world: World) {
+    let urgent = with(step("z-urgent"), |step| step.priority = 5);
+    world.open_run(&job("first", vec![step("b"), step("a"), urgent])).await;
+    world.pass(seconds(1));
+    world.open_run(&job("early", vec![step("a"), with(step("late"), |step| step.priority = -1)])).await;
+    let a = world.replica("a").await;
+    let claimed = world.claim(&a, 9).await;
+    assert_eq!(names(&claimed), ["z-urgent", "a", "b", "a", "late"]);
+    assert_eq!(claimed[3].job, "early", "it became ready later, although its id comes first");
+}
+
+async fn a_step_is_not_claimed_before_it_is_ready(world: World) {
+    let run = world.open_run(&job("j", vec![step("a")])).await;
+    let a = world.replica("a").await;
+    let claim = world.claim_one(&a).await.claim;
+    assert_eq!(world.settle(retries(&claim)).await, applied(StepStatus::Pending));
+    assert!(world.claim(&a, 1).await.is_empty(), "it waits out its backoff");
+    let ready_at = world.step(&run, "a").await.ready_at.expect("when it may be claimed again");
+    world.clock.set(ready_at - std::time::Duration::from_micros(1));
+    assert!(world.claim(&a, 1).await.is_empty(), "a microsecond early");
+    world.clock.set(ready_at);
+    assert_eq!(world.claim_one(&a).await.claim.attempt(), 2);
+}
+
+async fn only_carried_jobs_handlers_and_queues_are_claimed(world: World) {
+    let other_handler = with(step("other-handler"), |step| step.handler = "sql".to_owned());
+    let other_queue = with(step("other-queue"), |step| step.queue = "slow".to_owned());
+    world.open_run(&job("mine", vec![step("a"), other_handler, other_queue])).await;
+    world.open_run(&job("theirs", vec![step("a")])).await;
+    let a = world.replica("a").await;
+    let ask = ClaimSteps { jobs: vec![world.job_id("mine")], ..world.asks(&a, 9) };
+    let claimed = world.store.claim_steps(&ask).await.unwrap().claimed;
+    assert_eq!((names(&claimed), claimed[0].job.as_str()), (vec!["a"], "mine"));
+    let nothing = ClaimSteps { jobs: Vec::new(), ..world.asks(&a, 9) };
+    assert!(world.store.claim_steps(&nothing).await.unwrap().claimed.is_empty());
+    let slow = ClaimSteps { queues: vec!["slow".to_owned()], ..world.asks(&a, 9) };
+    assert_eq!(names(&world.store.claim_steps(&slow).await.unwrap().claimed), ["other-queue"]);
+    let sql = ClaimSteps { handlers: vec!["sql".to_owned()], ..world.asks(&a, 9) };
+    assert_eq!(names(&world.store.claim_steps(&sql).await.unwrap().claimed), ["other-handler"]);
+}
+
+async fn a_replica_that_is_not_live_claims_nothing(world: World) {
+    world.open_run(&job("j", vec![step("a")])).await;
+    let left = world.replica("left").await;
+    world.store.leave(&left).await.unwrap();
+    assert!(world.claim(&left, 1).await.is_empty());
+    let lost = world.replica("lost").await;
+    world.declare_lost(&lost).await;
+    assert!(world.claim(&lost, 1).await.is_empty());
+    assert!(world.claim(&ReplicaId::from_text("never enlisted"), 1).await.is_empty());
+    assert_eq!(world.rows("job_steps", "status = 'pending' AND attempt = 0 AND tries = 0").await, 1);
+}
+
+async fn a_step_that_must_run_alone_is_taken_by_an_idle_agent_and_nothing_beside_it(world: World) {
+    world.open_run(&job("j", vec![step("poison")])).await;
+    let (a, b) = (world.replica("a").await, world.replica("b").await);
+    world.claim_one(&a).await;
+    world.declare_lost(&a).await;
+    world.open_run(&job("others", vec![step("x"), step("y")])).await;
+    let busy = world.store.claim_steps(&ClaimSteps { idle: false, ..world.asks(&b, 9) }).await.unwrap();
+    assert!(busy.drain, "it is told to claim nothing until it is idle");
+    assert!(!names(&busy.claimed).contains(&"poison"));
+    for step in busy.claimed {
+        world.settle(succeeds(&step.claim)).await;
+    }
+    world.trigger("others", "again").await;
+    loop {
+        let answer = world.store.claim_steps(&world.asks(&b, 9)).await.unwrap();
+        if names(&answer.claimed) == ["poison"] {
+            assert!(answer.claimed[0].alone && answer.claimed[0].claim.attempt() == 2);
+            break;
+        }
+        assert!(!answer.claimed.is_empty(), "an idle agent gets something while there is something");
+        assert!(!names(&answer.claimed).contains(&"poison"), "claimed beside others: {:?}", names(&answer.claimed));
+        for step in answer.claimed {
+            world.settle(succeeds(&step.claim)).await;
+        }
+    }
+}
+
+async fn a_claim_carries_what_its_handler_needs_and_what_it_costs(world: World) {
+    let b = with(step_after("b", &["a"]), |step| {
+        step.spec = "{\"argv\":[\"true\"]}".to_owned();
+        step.hard_limit = TIMEOUT * 3;
+    });
+    world.register(&job("nightly", vec![step("a"), b])).await;
+    let input = Some("{\"day\":1}");
+    world.store.trigger(&request("nightly", "k", input)).await.unwrap();
+    let a = world.replica("a").await;
+    world.finish_one(&a).await;
+    world.pass(seconds(5));
+    let step = world.claim_one(&a).await;
+    assert_eq!((step.claim.attempt(), step.tries, step.claim.replica()), (1, 1, &a));
+    assert_eq!((step.job.as_str(), step.name.as_str(), step.handler.as_str()), ("nightly", "b", "work"));
+    assert_eq!((step.spec.as_str(), step.after.as_slice()), ("{\"argv\":[\"true\"]}", &["a".to_owned()][..]));
+    let input: serde_json::Value = serde_json::from_str(step.input.as_deref().unwrap()).unwrap();
+    assert_eq!(input, serde_json::json!({"day": 1}));
+    assert_eq!((step.scheduled_for, step.origin), (None, onebell::model::overlap::Origin::Request));
+    assert_eq!((step.claimed_at, step.complete_by), (world.now(), world.now() + TIMEOUT));
+    assert_eq!((step.timeout, step.hard_complete_by), (TIMEOUT, world.now() + TIMEOUT * 3));
+    assert!(step.started && !step.alone);
+}
+
+async fn a_lost_claim_answer_is_read_back_from_what_the_store_says_is_held(world: World) {
+    world.open_run(&job("j", vec![step("a"), step("b"), step("c")])).await;
+    let (a, b) = (world.replica("a").await, world.replica("b").await);
+    let ask = ClaimSteps { prefetch: 1, ..world.asks(&a, 1) };
+    let mut claimed = world.store.claim_steps(&ask).await.unwrap().claimed;
+    world.claim_one(&b).await;
+    let mut held = world.another().await.held_steps(&a).await.unwrap();
+    claimed.sort_by(|a, b| a.name.cmp(&b.name));
+    held.sort_by(|a, b| a.name.cmp(&b.name));
+    // When it reads back, time may have passed; all else is the same.
+    assert_eq!(held, claimed);
+    world.settle(succeeds(&held[0].claim)).await;
+    assert_eq!(world.store.held_steps(&a).await.unwrap().len(), 1);
+}
+
+async fn a_prefetched_step_starts_its_time_when_it_is_started(world: World) {
+    let run = world.open_run(&job("j", vec![step("a")])).await;
+    let a = world.replica("a").await;
+    let ask = ClaimSteps { prefetch: 1, ..world.asks(&a, 0) };
+    let claimed = world.store.claim_steps(&ask).await.unwrap().claimed;
+    assert!(claimed.len() == 1 && !claimed[0].started);
+    world.pass(seconds(40));
+    assert_eq!(world.store.start_steps(&[claimed[0].claim.clone()]).await.unwrap(), [true]);
+    assert_eq!(world.step(&run, "a").await.complete_by, Some(world.now() + TIMEOUT));
+    assert!(world.store.held_steps(&a).await.unwrap()[0].started);
+}
+
+async fn starting_is_safe_to_repeat_and_says_which_claims_still_hold(world: World) {
+    world.open_run(&job("j", vec![step("a"), step("b"), step("c")])).await;
+    let (a, b) = (world.replica("a").await, world.replica("b").await);
+    let ask = ClaimSteps { prefetch: 3, ..world.asks(&a, 0) };
+    let claims: Vec<_> = world.store.claim_steps(&ask).await.unwrap().claimed.into_iter().map(|step| step.claim).collect();
+    world.settle(gives_back(&claims[1])).await;
+    assert_eq!(world.store.start_steps(&claims).await.unwrap(), [true, false, true]);
+    assert_eq!(world.store.start_steps(&claims).await.unwrap(), [true, false, true]);
+    let taken = world.claim_one(&b).await.claim;
+    assert_eq!(taken.step(), claims[1].step());
+    assert_eq!(world.store.start_steps(&claims).await.unwrap(), [true, false, true], "it is somebody else's now");
+    world.settle(gives_back(&taken)).await;
+    let again = world.store.claim_steps(&ask).await.unwrap().claimed.remove(0);
+    assert!(again.claim.step() == claims[1].step() && !again.started);
+    assert_eq!(world.store.start_steps(&claims[1..2]).await.unwrap(), [false], "ours, but by another attempt");
+    assert!(world.store.held_steps(&a).await.unwrap().iter().any(|held| held.claim == again.claim && !held.started));
+}

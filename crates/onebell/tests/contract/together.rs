@@ -1,0 +1,351 @@
+//! Two transactions at once on PostgreSQL, each held in its middle by a third: what one statement that decides too early, a
+//! predicate in place of a lock, or an unsorted set would get wrong.
+
+use onebell::model::step::StepStatus;
+use onebell::model::{Effect, Fingerprint};
+use onebell::store::{Acted, Guarded, Settled, Settlement, Triggered};
+
+use super::given::*;
+use super::held::Held;
+use super::retention::prune_all;
+use super::world::World;
+
+contract!(postgres only:
+    a_key_share_lock_of_somebodys_open_transaction_blocks_nothing,
+    a_request_that_meets_a_key_committed_meanwhile_is_already_or_a_conflict,
+    admission_waits_for_the_job_lock,
+    i2_a_claim_passes_by_what_is_locked_and_takes_the_rest,
+    i3_a_settlement_that_waited_for_its_row_sees_that_it_was_taken,
+    i3_a_term_taken_while_its_write_waited_writes_nothing,
+    i4_the_same_settlement_while_the_first_is_still_in_flight_is_already,
+    i5_a_message_committed_meanwhile_is_already_or_a_conflict,
+    i5_an_effect_committed_meanwhile_is_already_or_a_conflict,
+    i5_the_second_of_two_runs_with_one_key_waits_for_the_first,
+    k06_02_cancel_and_settle_are_decided_in_the_order_of_their_locks,
+    overlap_is_decided_after_the_wait_for_the_job_lock,
+    two_predecessors_that_settle_at_once_make_the_join_ready,
+);
+
+/// The same payload under every name: only the key tells them apart.
+fn anonymous(name: &str, amount: i64) -> Effect {
+    Effect::new(key("ledger"), key(name), Some(amount), "\"paid\"").unwrap()
+}
+
+/// A copy of the row of `table` whose key is `from`, under the key `to`, as another transaction would write it.
+fn copied(table: &str, from: &str, to: &str) -> String {
+    format!(
+        "INSERT INTO {{{table}}} SELECT (jsonb_populate_record(NULL::{{{table}}}, to_jsonb(t) || jsonb_build_object('key', '{to}'))).* \
+         FROM {{{table}}} t WHERE t.key = '{from}'"
+    )
+}
+
+fn already(effects_already: u32) -> Settled {
+    Settled::Applied { status: StepStatus::Succeeded, effects_already, messages_already: 0, refused: None }
+}
+
+async fn two_predecessors_that_settle_at_once_make_the_join_ready(world: World) {
+    world.register(&job("j", vec![step("a"), step("b"), step_after("c", &["a", "b"])])).await;
+    let agent = world.replica("agent").await;
+    for held in [
+        "SELECT 1 FROM {runs} FOR UPDATE",
+        "SELECT 1 FROM {job_steps} WHERE name = 'a' FOR UPDATE",
+        "SELECT 1 FROM {job_steps} WHERE name = 'b' FOR UPDATE",
+        "SELECT 1 FROM {job_steps} WHERE name = 'c' FOR UPDATE",
+    ] {
+        world.trigger("j", held).await;
+        let claimed = world.claim(&agent, 9).await;
+        let held = Held::by(&world, held).await;
+        let calls: Vec<_> = world
+            .others(2)
+            .await
+            .into_iter()
+            .zip(claimed)
+            .map(|(store, step)| tokio::spawn(async move { settle_on(&store, succeeds(&step.claim)).await }))
+            .collect();
+        held.until_waiting(2).await;
+        held.commit().await;
+        for call in calls {
+            assert_eq!(call.await.unwrap(), applied(StepStatus::Succeeded));
+        }
+        assert_eq!(world.finish_one(&agent).await.name, "c");
+    }
+    assert_eq!(world.rows("runs", "status = 'succeeded'").await, 4);
+}
+
+/// The first is held after it wrote its effect, by a message that a third transaction is about to write.
+async fn i5_the_second_of_two_runs_with_one_key_waits_for_the_first(world: World) {
+    world.put("seed", vec![mail("seed")]).await;
+    world.register(&job("j", vec![step("a")])).await;
+    for round in 1..=2_u32 {
+        world.sql("DELETE FROM {effects}").await.unwrap();
+        world.trigger("j", &format!("{round}/1")).await;
+        world.trigger("j", &format!("{round}/2")).await;
+        let claimed = world.claim(&world.replica("agent").await, 2).await;
+        let message = format!("m{round}");
+        let held = Held::by(&world, &copied("outbox", "seed", &message)).await;
+        let first = Settlement { messages: vec![mail(&message)], ..records(&claimed[0].claim, vec![effect("e1", 100)]) };
+        let second = records(&claimed[1].claim, vec![effect("e1", 100)]);
+        let mut calls = Vec::new();
+        for (n, (store, settlement)) in world.others(2).await.into_iter().zip([first, second]).enumerate() {
+            calls.push(tokio::spawn(async move { settle_on(&store, settlement).await }));
+            held.until_waiting(i64::try_from(n).unwrap() + 1).await;
+        }
+        assert_eq!(world.store.effects_total("ledger").await.unwrap(), (0, 0), "neither is seen before it is committed");
+        held.roll_back().await;
+        assert_eq!(status_of(&calls.remove(0).await.unwrap()), StepStatus::Delivering, "applied");
+        assert_eq!(calls.remove(0).await.unwrap(), already(1));
+        assert_eq!(world.store.effects_total("ledger").await.unwrap(), (1, 100));
+    }
+}
+
+async fn i5_an_effect_committed_meanwhile_is_already_or_a_conflict(world: World) {
+    world.register(&job("j", vec![step("a")])).await;
+    let agent = world.replica("agent").await;
+    world.trigger("j", "seed").await;
+    let claim = world.claim_one(&agent).await.claim;
+    world.settle(records(&claim, vec![anonymous("seed", 100)])).await;
+    for (name, amount, commits) in [("same", 100, true), ("other", 900, true), ("taken back", 900, false)] {
+        world.trigger("j", name).await;
+        let claim = world.claim_one(&agent).await.claim;
+        let held = Held::by(&world, &copied("effects", "seed", name)).await;
+        let (store, effects) =
+            (world.another().await, vec![anonymous("a before", 1), anonymous(name, amount), anonymous("z after", 1)]);
+        let call = tokio::spawn(async move { settle_on(&store, records(&claim, effects)).await });
+        held.until_waiting(1).await;
+        if commits {
+            held.commit().await
+        } else {
+            held.roll_back().await
+        }
+        let settled = call.await.unwrap();
+        match name {
+            "same" => assert_eq!(settled, already(1)),
+            "other" => {
+                let Settled::Applied { status: StepStatus::Failed, refused: Some(why), .. } = settled else {
+                    panic!("{settled:?}")
+                };
+                assert!(why.contains("other"), "{why}");
+            }
+            _ => assert_eq!(settled, already(2), "the one before and the one after are there since the first"),
+        }
+    }
+    assert_eq!(world.store.effects_total("ledger").await.unwrap(), (6, 100 + 100 + 1 + 1 + 100 + 900));
+}
+
+async fn i5_a_message_committed_meanwhile_is_already_or_a_conflict(world: World) {
+    world.put("seed", vec![mail("seed")]).await;
+    world.register(&job("j", vec![step("a")])).await;
+    let agent = world.replica("agent").await;
+    let sent = mail("seed").fingerprint;
+    for (name, text) in [("same", "hello"), ("other", "goodbye")] {
+        world.trigger("j", name).await;
+        let claim = world.claim_one(&agent).await.claim;
+        let held = Held::by(&world, &copied("outbox", "seed", name)).await;
+        let message = mail_saying(name, text);
+        assert_eq!(message.fingerprint == sent, name == "same");
+        let store = world.another().await;
+        let call = tokio::spawn(async move { settle_on(&store, puts(&claim, vec![message])).await });
+        held.until_waiting(1).await;
+        held.commit().await;
+        match (name, call.await.unwrap()) {
+            ("same", Settled::Applied { messages_already: 1, refused: None, .. }) => {}
+            ("other", Settled::Applied { status: StepStatus::Failed, refused: Some(why), .. }) => assert!(why.contains("other")),
+            (_, settled) => panic!("{name}: {settled:?}"),
+        }
+    }
+}
+
+async fn a_request_that_meets_a_key_committed_meanwhile_is_already_or_a_conflict(world: World) {
+    world.register(&job("j", vec![step("a")])).await;
+    let run = world.trigger("j", "seed").await;
+    for (name, input) in [("same", None), ("other", Some("1"))] {
+        let held = Held::by(&world, &copied("request_keys", "seed", name)).await;
+        let store = world.another().await;
+        let call = tokio::spawn(async move { store.trigger(&request("j", name, input)).await.unwrap() });
+        held.until_waiting(1).await;
+        held.commit().await;
+        match (name, call.await.unwrap()) {
+            ("same", Triggered::Already(same)) => assert_eq!(same, run),
+            ("other", Triggered::Conflict(conflict)) => assert_ne!(conflict.kept, conflict.refused),
+            (_, triggered) => panic!("{name}: {triggered:?}"),
+        }
+    }
+    assert_eq!(world.rows("runs", "true").await, 1);
+    assert_ne!(Fingerprint::of_json("1").unwrap(), Fingerprint::of_json("null").unwrap());
+}
+
+/// Whoever takes the row while the settlement waits for it: the fence is what stands in the row after the wait.
+async fn i3_a_settlement_that_waited_for_its_row_sees_that_it_was_taken(world: World) {
+    world.register(&job("j", vec![step("a")])).await;
+    let agent = world.replica("agent").await;
+    let taken = [
+        "UPDATE {job_steps} SET attempt = attempt + 1, tries = tries + 1, locked_by = 'other'",
+        "UPDATE {job_steps} SET status = 'pending', locked_by = NULL, complete_by = NULL, hard_complete_by = NULL, claimed_at = NULL, started_at = NULL",
+        "DELETE FROM {job_steps}",
+    ];
+    for statement in taken {
+        world.sql("DELETE FROM {job_steps}").await.unwrap();
+        world.trigger("j", statement).await;
+        let claim = world.claim_one(&agent).await.claim;
+        let held = Held::by(&world, statement).await;
+        let (store, other) = (world.another().await, world.another().await);
+        let (late, progress) =
+            (Settlement { messages: vec![mail("late")], ..records(&claim, vec![effect("late", 1)]) }, claim.clone());
+        let settling = tokio::spawn(async move { settle_on(&store, late).await });
+        held.until_waiting(1).await;
+        let extending = tokio::spawn(async move { other.extend_step(&progress).await.unwrap() });
+        held.until_waiting(2).await;
+        held.commit().await;
+        assert_eq!(settling.await.unwrap(), Settled::Superseded, "{statement}");
+        assert_eq!(extending.await.unwrap(), onebell::store::Extension::Superseded, "{statement}");
+        assert_eq!(world.rows("effects", "true").await + world.rows("outbox", "true").await, 0, "{statement}");
+    }
+}
+
+/// The acknowledgement is lost while the server still works on it: the second asking waits for the first.
+async fn i4_the_same_settlement_while_the_first_is_still_in_flight_is_already(world: World) {
+    world.put("seed", vec![mail("seed")]).await;
+    let run = world.open_run(&job("j", vec![step("a")])).await;
+    let claim = world.claim_one(&world.replica("agent").await).await.claim;
+    let done = Settlement { messages: vec![mail("m")], ..records(&claim, vec![effect("e1", 100)]) };
+    let held = Held::by(&world, &copied("outbox", "seed", "m")).await;
+    let mut calls = Vec::new();
+    for (n, store) in world.others(2).await.into_iter().enumerate() {
+        let done = done.clone();
+        calls.push(tokio::spawn(async move { settle_on(&store, done).await }));
+        held.until_waiting(i64::try_from(n).unwrap() + 1).await;
+    }
+    held.roll_back().await;
+    assert_eq!(status_of(&calls.remove(0).await.unwrap()), StepStatus::Delivering);
+    assert_eq!(calls.remove(0).await.unwrap(), Settled::Already);
+    assert_eq!(world.store.effects_total("ledger").await.unwrap(), (1, 100));
+    assert_eq!(world.step(&run, "a").await.attempts.len(), 1);
+}
+
+async fn k06_02_cancel_and_settle_are_decided_in_the_order_of_their_locks(world: World) {
+    world.register(&job("j", vec![step("a")])).await;
+    let agent = world.replica("agent").await;
+    for cancel_first in [false, true] {
+        let run = world.trigger("j", if cancel_first { "cancel first" } else { "settle first" }).await;
+        let claim = world.claim_one(&agent).await.claim;
+        let held = Held::by(&world, &format!("SELECT 1 FROM {{runs}} WHERE run_id = '{run}' FOR UPDATE")).await;
+        let (settles, cancels, of) = (world.another().await, world.another().await, run.clone());
+        let settle = async move { settle_on(&settles, succeeds(&claim)).await };
+        let cancel = async move { cancels.cancel_run(&of, &actor()).await.unwrap() };
+        let (settled, cancelled);
+        if cancel_first {
+            cancelled = tokio::spawn(cancel);
+            held.until_waiting(1).await;
+            settled = tokio::spawn(settle);
+        } else {
+            settled = tokio::spawn(settle);
+            held.until_waiting(1).await;
+            cancelled = tokio::spawn(cancel);
+        }
+        held.until_waiting(2).await;
+        held.commit().await;
+        assert_eq!(settled.await.unwrap(), applied(StepStatus::Succeeded), "its fence held either way");
+        let acted = cancelled.await.unwrap();
+        assert_eq!(acted == Acted::Done, cancel_first, "{acted:?}");
+        assert_eq!(world.run_status(&run).await, if cancel_first { "cancelled" } else { "succeeded" });
+    }
+}
+
+async fn i3_a_term_taken_while_its_write_waited_writes_nothing(world: World) {
+    let a = world.replica("a").await;
+    world.replica("b").await;
+    world.open_run(&job("j", vec![step("a")])).await;
+    world.finish_one(&a).await;
+    world.pass(MINUTE * 60 * 24 * 30);
+    let term = world.store.campaign("retention", &a, seconds(10)).await.unwrap().unwrap();
+    let held = Held::by(&world, "UPDATE {terms} SET holder = 'b', epoch = epoch + 1").await;
+    let world = std::sync::Arc::new(world);
+    let (pruning, old) = (std::sync::Arc::clone(&world), term.clone());
+    let pruned = tokio::spawn(async move { prune_all(&pruning, &old).await });
+    held.until_waiting(1).await;
+    held.commit().await;
+    assert_eq!(pruned.await.unwrap(), Guarded::Superseded);
+    assert_eq!(world.rows("runs", "true").await, 1, "a predicate in place of the lock would have pruned it");
+    // And the other way: while a guarded write holds the term, nobody takes it, though its time is over.
+    world.sql("UPDATE {terms} SET holder = 'a', epoch = epoch + 1").await.unwrap();
+    world.pass(seconds(60));
+    let held = Held::by(&world, "SELECT 1 FROM {terms} FOR SHARE").await;
+    let store = world.another().await;
+    let taken =
+        tokio::spawn(async move { store.campaign("retention", &onebell::model::ReplicaId::from_text("b"), seconds(10)).await });
+    held.until_waiting(1).await;
+    held.commit().await;
+    assert_eq!(taken.await.unwrap().unwrap().map(|term| term.epoch()), Some(4));
+}
+
+async fn admission_waits_for_the_job_lock(world: World) {
+    world.register(&minutely("m", onebell::model::job::Overlap::Skip)).await;
+    world.trigger("m", "1").await;
+    let waiting = world.trigger("m", "2").await;
+    world.finish_one(&world.replica("a").await).await;
+    let held = Held::by(&world, "SELECT 1 FROM {jobs} FOR UPDATE").await;
+    let (store, carried) = (world.another().await, world.carried());
+    let admitted = tokio::spawn(async move { store.admit_runs(&carried, 9).await.unwrap() });
+    held.until_waiting(1).await;
+    held.commit().await;
+    assert_eq!(admitted.await.unwrap(), 1, "a lock that was skipped would have left it to nobody");
+    assert_eq!(world.run_status(&waiting).await, "running");
+}
+
+/// A run of the job becomes active while the opener waits for the lock: what was true before the wait must not count.
+async fn overlap_is_decided_after_the_wait_for_the_job_lock(world: World) {
+    let id = world.register(&minutely("m", onebell::model::job::Overlap::Skip)).await;
+    world.trigger("m", "1").await;
+    let second = world.trigger("m", "2").await;
+    world.finish_one(&world.replica("a").await).await;
+    let held = Held::by(
+        &world,
+        &format!("SELECT 1 FROM {{jobs}} FOR UPDATE; UPDATE {{runs}} SET status = 'running' WHERE run_id = '{second}'"),
+    )
+    .await;
+    let plan = with(world.plan(&id).await, |plan| {
+        plan.cursor = slot(1);
+        plan.open = vec![onebell::store::PlannedSlot { at: slot(1), origin: onebell::model::overlap::Origin::Slot }];
+    });
+    let store = world.another().await;
+    let opened = tokio::spawn(async move { store.open_slots(&plan).await.unwrap() });
+    held.until_waiting(1).await;
+    held.commit().await;
+    assert_eq!(opened.await.unwrap(), onebell::store::Opened::Applied { opened: 0, skipped: 1 });
+    assert_eq!(world.rows("runs", "status = 'running'").await, 1);
+}
+
+async fn i2_a_claim_passes_by_what_is_locked_and_takes_the_rest(world: World) {
+    world.open_run(&job("j", vec![with(step("first"), |step| step.priority = 9), step("second")])).await;
+    world.put("mails", vec![mail("m1"), mail("m2")]).await;
+    let a = world.replica("a").await;
+    let held = Held::by(
+        &world,
+        "SELECT 1 FROM {job_steps} WHERE name = 'first' FOR UPDATE; SELECT 1 FROM {outbox} WHERE key = 'm1' FOR UPDATE",
+    )
+    .await;
+    assert_eq!(world.claim_one(&a).await.name, "second");
+    assert_eq!(world.take(&a).await.claim.key(), "m2");
+    held.roll_back().await;
+    assert_eq!(world.claim_one(&a).await.name, "first");
+    assert_eq!(world.take(&a).await.claim.key(), "m1");
+}
+
+/// What a foreign key in a user's own table takes on the rows it points at.
+async fn a_key_share_lock_of_somebodys_open_transaction_blocks_nothing(world: World) {
+    let id = world.register(&minutely("m", onebell::model::job::Overlap::Allow)).await;
+    world.open_slot(&id, slot(1)).await;
+    let a = world.replica("a").await;
+    let held = Held::by(
+        &world,
+        "SELECT 1 FROM {jobs} FOR KEY SHARE; SELECT 1 FROM {runs} FOR KEY SHARE; SELECT 1 FROM {replicas} FOR KEY SHARE",
+    )
+    .await;
+    world.finish_one(&a).await;
+    world.trigger("m", "asked").await;
+    assert_eq!(world.open_slot(&id, slot(2)).await, super::slots::OPENED);
+    assert!(world.renews(&a).await.is_some());
+    assert_eq!(world.claim(&a, 9).await.len(), 2);
+    assert_eq!(world.rows("runs", "status = 'succeeded'").await, 1);
+    held.roll_back().await;
+}
