@@ -48,14 +48,15 @@ pub async fn carry_out(cli: Cli) -> Answer {
     }
 }
 
-/// The database that the flags, or the job file when there is one, name.
+/// The database that the flags or the job file name. Without both, one that is there already: a look makes no new one by mistake.
 fn database(common: &Common) -> Result<Database, Failure> {
-    let in_file = if common.database.is_none() && common.file.exists() {
-        crate::jobfile::JobFile::load(&common.file).map_err(Failure::usage)?.database
-    } else {
-        None
-    };
-    Database::choose(common, in_file.as_deref())
+    let usual = Database::choose(common, None)?;
+    if common.database.is_some() || (!common.file.exists() && usual.exists()) {
+        return Ok(usual);
+    }
+    // A wrong job is no reason not to look at the others.
+    let file = crate::jobfile::JobFile::load_partly(&common.file).map_err(Failure::usage)?;
+    Database::choose(common, file.database.as_deref())
 }
 
 /// Opens the database for a command that does not wait.

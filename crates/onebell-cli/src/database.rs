@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use onebell::store::postgres::PostgresStore;
 use onebell::store::sqlite::SqliteStore;
-use onebell::store::{Store, StoreError};
+use onebell::store::{Cause, Store, StoreError};
 
 use crate::answer::Failure;
 use crate::args::Common;
@@ -48,6 +48,14 @@ impl Database {
         )))
     }
 
+    /// Whether its file is there; a server's database is taken to be.
+    pub fn exists(&self) -> bool {
+        match self {
+            Self::Sqlite(path) => path.exists(),
+            Self::Postgres(_) => true,
+        }
+    }
+
     /// As a URL, for another process.
     pub fn url(&self) -> String {
         match self {
@@ -78,11 +86,13 @@ impl Database {
         }
     }
 
-    /// Opens it; while it is away, says so once and waits.
+    /// Opens it; while it is away, says so once and waits. A file that cannot be opened is not away: somebody has to mend that.
     pub async fn open_waiting(&self) -> Result<Arc<dyn Store>, StoreError> {
+        let is_file = matches!(self, Self::Sqlite(_));
         let mut said = false;
         loop {
             match self.open().await {
+                Err(error @ StoreError::Unavailable { cause: Cause::Away, .. }) if is_file => return Err(error),
                 Err(error) if error.is_passing() => {
                     if !said {
                         tracing::warn!(%error, "the database cannot be reached; waiting for it");

@@ -51,6 +51,7 @@ impl Replica {
         let mut loops = tokio::task::JoinSet::new();
         let roles = shared.settings.roles;
         loops.spawn(watch::renew(Arc::clone(&shared)));
+        loops.spawn(watch::fence(Arc::clone(&shared)));
         if roles.scheduler {
             loops.spawn(plan::schedule(Arc::clone(&shared)));
         }

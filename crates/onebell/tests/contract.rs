@@ -19,6 +19,7 @@ mod contract {
     mod leader;
     mod messages;
     mod messages_of_runs;
+    mod neighbours;
     mod operators;
     mod outbox;
     mod progress;

@@ -35,7 +35,8 @@ pub fn check(common: &Common) -> Answer {
             }
         }
     }
-    line(format!("{} is good: {} jobs", common.file.display(), checked.len()));
+    let jobs = if checked.len() == 1 { "1 job".to_owned() } else { format!("{} jobs", checked.len()) };
+    line(format!("{} is good: {jobs}", common.file.display()));
     Ok(())
 }
 

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use onebell::model::Moment;
 use onebell::model::message::MessageStatus;
-use onebell::store::{Actor, MessageFilter, MessageVerdict, MessageView, Store};
+use onebell::store::{Actor, MessageFilter, MessageVerdict, MessageView, ReplicaView, Store};
 use onebell::time::{SystemTimer, Timer};
 
 use crate::answer::{Answer, Failure, json, line};
@@ -51,13 +51,13 @@ pub async fn demo(common: &Common, args: &Demo) -> Answer {
     let mut tally = together(&scratch, &database, seed, &say).await?;
     tally.naive = naive;
     tally.elapsed_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+    if args.keep {
+        tracing::info!(folder = %scratch.folder().display(), "kept");
+    }
     if common.format == Format::Json {
         json(&tally)?;
     } else {
         tally.lines().iter().for_each(line);
-        if args.keep {
-            line(format!("   Kept: {}", scratch.folder().display()));
-        }
     }
     tally.verdict()
 }
@@ -79,41 +79,62 @@ async fn naive(scratch: &Scratch) -> Result<Naive, Failure> {
     Ok(Naive { accepted: total, duplicates: total - accepted.len() as u64 })
 }
 
-/// Three replicas over one database, one killed: what they sent together.
+/// Three replicas over one database, one killed: what they sent together. Their rows are removed also when something failed.
 async fn together(scratch: &Scratch, database: &Database, seed: u64, say: &dyn Fn(&str)) -> Result<Tally, Failure> {
     let store = database.open().await?;
+    let tally = with_a_kill(scratch, database, store.as_ref(), seed, say).await;
+    let erased = scratch.erase(database, store.as_ref()).await;
+    tally.and_then(|tally| erased.map(|()| tally))
+}
+
+async fn with_a_kill(
+    scratch: &Scratch,
+    database: &Database,
+    store: &dyn Store,
+    seed: u64,
+    say: &dyn Fn(&str),
+) -> Result<Tally, Failure> {
     let killer = Arc::new(copies::Killer::drawn(seed, scratch::CUSTOMERS));
     let mailbox = copies::mailbox(Some(Arc::clone(&killer))).await?;
-    let at = store.scheduler_now().await? + Duration::from_secs(2);
+    let begun = store.scheduler_now().await?;
+    let at = begun + Duration::from_secs(2);
     let files = scratch.job_files("onebell", REPLICAS, mailbox.port(), at)?;
     let copies = Copies::start(&files, &vec![database.clone(); REPLICAS], scratch)?;
-    killer.aim(copies.pids());
-    say(&format!("   The slot is {at}. All three wake up for it; one opens it."));
-    let ended = finished(store.as_ref(), scratch).await;
-    if let Err(failure) = ended {
-        copies.end().await;
-        return Err(failure);
-    }
-    let doubts = in_doubt(store.as_ref(), scratch).await?;
-    let confirmed = decide(store.as_ref(), scratch, &doubts, &mailbox).await?;
-    finished(store.as_ref(), scratch).await?;
-    let shot = killer.report();
+    let pids = copies.pids();
+    killer.aim(pids.clone());
+    say(&format!("   The slot is {}. All three wake up for it; one opens it.", slot_text(at)));
+    let ended = to_the_end(store, scratch, &mailbox).await;
     copies.end().await;
+    let Decided { doubts, confirmed } = ended?;
+    let shot = killer.report();
     if let Some(shot) = &shot {
         say(&format!("   Replica {} was killed at event {} of the mail server ({}).", shot.replica, shot.event, shot.phase));
     }
     let tally = Tally {
         customers: scratch::CUSTOMERS,
-        in_doubt: doubts.len() as u64,
+        in_doubt: doubts,
         confirmed,
         replicas: REPLICAS as u64,
         killed: u64::from(shot.is_some()),
-        recoveries: recoveries(store.as_ref()).await?,
+        recoveries: recoveries(store, &pids.into_values().collect::<Vec<u32>>(), begun).await?,
         seed,
         ..Tally::of(&mailbox.accepted_by_recipient(), scratch::CUSTOMERS)
     };
-    scratch.erase(database, store.as_ref()).await?;
     Ok(tally)
+}
+
+/// What was in doubt, and how much of it had arrived.
+struct Decided {
+    doubts: u64,
+    confirmed: u64,
+}
+
+async fn to_the_end(store: &dyn Store, scratch: &Scratch, mailbox: &copies::Inbox) -> Result<Decided, Failure> {
+    finished(store, scratch).await?;
+    let doubts = in_doubt(store, scratch).await?;
+    let confirmed = decide(store, scratch, &doubts, mailbox).await?;
+    finished(store, scratch).await?;
+    Ok(Decided { doubts: doubts.len() as u64, confirmed })
 }
 
 /// Waits until the demo's run came to its end, or waits for a person because of a message in doubt.
@@ -160,10 +181,14 @@ async fn decide(store: &dyn Store, scratch: &Scratch, doubts: &[MessageView], ma
     Ok(confirmed)
 }
 
-async fn recoveries(store: &dyn Store) -> Result<u64, Failure> {
-    let requests = store.recoveries(1_000).await?;
-    let replicas = requests.iter().filter(|request| request.kind == onebell::model::recovery::RequestKind::Replica);
-    Ok(replicas.filter(|request| request.granted_at.is_some()).count() as u64)
+/// How many of the copies were found lost. In a shared database others come and go: a copy's label ends with its process id.
+async fn recoveries(store: &dyn Store, pids: &[u32], begun: Moment) -> Result<u64, Failure> {
+    let is_copy = |replica: &&ReplicaView| {
+        let pid = replica.label.rsplit('/').next().and_then(|pid| pid.parse().ok());
+        replica.beat_at >= begun && pid.is_some_and(|pid: u32| pids.contains(&pid))
+    };
+    let replicas = store.replicas().await?;
+    Ok(replicas.iter().filter(is_copy).filter(|replica| replica.lost_at.is_some()).count() as u64)
 }
 
 #[expect(clippy::disallowed_methods, reason = "the demo says how long it took")]

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::io::Write;
 
+use base64::Engine;
 use onebell::model::RunId;
 use onebell::store::{RunDetail, Store};
 
@@ -68,15 +69,24 @@ fn as_json(detail: &RunDetail, only: Option<&str>) -> serde_json::Value {
         .filter(|step| only.is_none_or(|only| only == step.name))
         .flat_map(|step| step.attempts.iter().map(move |attempt| (step, attempt)))
         .map(|(step, attempt)| {
-            serde_json::json!({
-                "step": step.name,
-                "attempt": attempt.attempt,
-                "outcome": attempt.outcome,
-                "error": attempt.error,
-                "stdout": String::from_utf8_lossy(&attempt.stdout),
-                "stderr": String::from_utf8_lossy(&attempt.stderr),
-            })
+            let mut told = serde_json::Map::new();
+            told.insert("step".to_owned(), step.name.clone().into());
+            told.insert("attempt".to_owned(), attempt.attempt.into());
+            told.insert("outcome".to_owned(), attempt.outcome.clone().into());
+            told.insert("error".to_owned(), attempt.error.clone().into());
+            put(&mut told, "stdout", &attempt.stdout);
+            put(&mut told, "stderr", &attempt.stderr);
+            serde_json::Value::Object(told)
         })
         .collect();
     serde_json::json!({ "run": detail.run.id, "attempts": attempts })
+}
+
+/// What was printed, as text; what no text can hold also as it was, in base64.
+fn put(told: &mut serde_json::Map<String, serde_json::Value>, name: &str, bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    if matches!(text, std::borrow::Cow::Owned(_)) {
+        told.insert(format!("{name}_base64"), base64::engine::general_purpose::STANDARD.encode(bytes).into());
+    }
+    told.insert(name.to_owned(), text.into());
 }

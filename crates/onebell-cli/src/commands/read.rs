@@ -85,13 +85,14 @@ pub async fn jobs(common: &Common) -> Answer {
 
 /// `onebell runs`
 pub async fn runs(common: &Common, args: &Runs) -> Answer {
+    let store = store(common).await?;
     let since = match args.since {
         None => None,
         Some(Since::At(at)) => Some(at),
-        Some(Since::Ago(span)) => Some(onebell::time::host_now() - span),
+        Some(Since::Ago(span)) => Some(store.scheduler_now().await? - span),
     };
     let filter = RunFilter { job: args.job.clone(), status: args.status, since, limit: args.limit };
-    let runs = store(common).await?.runs(&filter).await?;
+    let runs = store.runs(&filter).await?;
     if common.format == Format::Json {
         return json(&serde_json::json!({ "runs": runs }));
     }

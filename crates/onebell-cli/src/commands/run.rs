@@ -11,9 +11,9 @@ use crate::args::{Common, Role, Run};
 use crate::database::Database;
 use crate::jobfile::JobFile;
 
-/// Loads the file, waits for the database, and plays the roles until it is told to stop.
+/// Loads the file, waits for the database, and plays the roles until it is told to stop. A wrong job does not stop the others.
 pub async fn run(common: &Common, args: Run) -> Answer {
-    let file = JobFile::load(&common.file).map_err(Failure::usage)?;
+    let file = usable(JobFile::load_partly(&common.file).map_err(Failure::usage)?)?;
     let database = Database::choose(common, file.database.as_deref())?;
     let shutdown = Shutdown::new();
     follow_signals(shutdown.clone())?;
@@ -22,7 +22,24 @@ pub async fn run(common: &Common, args: Run) -> Answer {
         () = shutdown.asked_once() => return Ok(()),
     };
     let replica = build(&file, settings(&file, &args), store)?;
-    replica.run(shutdown).await.map_err(Failure::usage)
+    replica.run(shutdown).await.map_err(Failure::usage)?;
+    match file.bad_jobs.len() {
+        // A replica that was told to stop did what it was asked; who waited for the work has to know what was left out.
+        0 => Ok(()),
+        _ if !args.until_idle => Ok(()),
+        _ => Err(Failure::Findings(format!("not every job of {0} was carried; see: onebell check -f {0}", common.file.display()))),
+    }
+}
+
+/// The file if any of its jobs can be used; each of the others is told.
+fn usable(file: JobFile) -> Result<JobFile, Failure> {
+    if file.jobs.is_empty() {
+        return file.whole().map_err(Failure::usage);
+    }
+    for problem in &file.bad_jobs {
+        tracing::error!("{problem}\nthis job is not carried; the others go on");
+    }
+    Ok(file)
 }
 
 fn build(file: &JobFile, settings: Settings, store: Arc<dyn Store>) -> Result<Replica, Failure> {

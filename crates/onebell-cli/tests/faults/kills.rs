@@ -27,7 +27,7 @@ async fn k05_01_a_killed_replicas_step_is_taken_over_and_its_child_is_gone_befor
     let run = site.trigger(store.as_ref(), "long", "k").await;
     site.until_line("ticks", 3).await;
     let first = owner(store.as_ref(), &store.run(&run).await.unwrap().unwrap()).await;
-    let (victim, survivor) = if replicas[0].id() == first { (0, 1) } else { (1, 0) };
+    let victim = usize::from(replicas[0].id() != first);
     replicas[victim].signal(Signal::KILL);
     let detail = site.until_status(store.as_ref(), &run, "succeeded").await;
     assert_eq!(site.read("later"), "gone\n", "{}", site.logs());
@@ -37,7 +37,6 @@ async fn k05_01_a_killed_replicas_step_is_taken_over_and_its_child_is_gone_befor
     assert_ne!(attempts[0].replica, attempts[1].replica);
     let recovered = store.recoveries(10).await.unwrap();
     assert_eq!(recovered.iter().filter(|request| request.granted_at.is_some()).count(), 1, "{recovered:?}");
-    drop(replicas[survivor].id());
 }
 
 async fn k06_01_a_frozen_replica_that_wakes_changes_no_state_and_its_child_has_stopped_writing(place: Place) {
@@ -78,7 +77,7 @@ sleep 60
 
 [jobs.innocent]
 timeout = "10m"
-command = ["sh", "-c", "echo done >> innocent"]
+command = ["sh", "-c", "echo $ONEBELL_IDEMPOTENCY_KEY >> innocent"]
 "#;
 
 async fn k09_01_a_job_that_kills_its_worker_is_claimed_as_often_as_its_budget_says(place: Place) {
@@ -89,7 +88,7 @@ async fn k09_01_a_job_that_kills_its_worker_is_claimed_as_often_as_its_budget_sa
     for n in 0..5 {
         site.trigger(store.as_ref(), "innocent", &format!("i{n}")).await;
     }
-    let exhausted = async || {
+    let look = async || {
         if replicas.last_mut().unwrap().ended().is_some() {
             let next = site.replica(&format!("r{}", replicas.len()), &[]);
             replicas.push(next);
@@ -97,14 +96,14 @@ async fn k09_01_a_job_that_kills_its_worker_is_claimed_as_often_as_its_budget_sa
         let detail = store.run(&run).await.unwrap().unwrap();
         (detail.run.status == "parked").then_some(detail)
     };
-    let mut exhausted = exhausted;
-    let detail = site.until("the poison is exhausted", || exhausted()).await;
+    let detail = site.until("the poison is exhausted", look).await;
     assert_eq!(detail.steps[0].status, "exhausted");
     assert_eq!((detail.steps[0].attempt, detail.steps[0].tries), (3, 3));
     assert_eq!(site.read("claimed").lines().count(), 3);
     let idle = async || store.is_idle().await.unwrap().then_some(());
     site.until("the others are done", idle).await;
-    assert_eq!(site.read("innocent").lines().count(), 5, "{}", site.logs());
+    let done: std::collections::BTreeSet<String> = site.read("innocent").lines().map(str::to_owned).collect();
+    assert_eq!(done.len(), 5, "each was done, at least once: {}", site.logs());
     assert_eq!(store.status().await.unwrap().runs["succeeded"], 5);
 }
 

@@ -1,6 +1,5 @@
 //! A folder with a job file, a database, and replicas as processes.
 
-use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -97,7 +96,7 @@ impl Site {
     }
 
     /// Waits until `look` finds something; on failure shows the replicas' logs.
-    pub(crate) async fn until<T, F: Future<Output = Option<T>>>(&self, what: &str, mut look: impl FnMut() -> F) -> T {
+    pub(crate) async fn until<T>(&self, what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
         let begun = Instant::now();
         loop {
             if let Some(found) = look().await {

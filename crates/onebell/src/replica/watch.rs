@@ -9,47 +9,39 @@ use crate::model::{ReplicaId, StepId};
 use crate::roles::supervisor;
 use crate::store::{Renewal, StoreError};
 
-/// Renews the beat, watches the others in the same transaction, and fences this replica's own work when it can no
-/// longer vouch for it.
+/// Renews the beat, and watches the others in the same transaction.
 pub(super) async fn renew(shared: Arc<Shared>) -> Result<(), StoreError> {
     let mut watch = Watch::new(shared.settings.lease);
+    let mut away = false;
     loop {
         let id = shared.identity.borrow().clone();
         match id {
-            Some(id) => renew_once(&shared, &id, &mut watch).await?,
+            Some(id) => renew_once(&shared, &id, &mut watch, &mut away).await?,
             None => {
                 watch.failed();
                 identity::arrive(&shared).await?;
             }
         }
-        let vouch = *shared.vouch.borrow();
-        if shared.timer.elapsed() >= vouch.renewed_at + vouch.term_after {
-            shared.stop_all(StopReason::OwnStop);
-        }
         shared.timer.sleep(shared.settings.renewal).await;
     }
 }
 
-async fn renew_once(shared: &Arc<Shared>, id: &ReplicaId, watch: &mut Watch) -> Result<(), StoreError> {
+async fn renew_once(shared: &Arc<Shared>, id: &ReplicaId, watch: &mut Watch, away: &mut bool) -> Result<(), StoreError> {
     let asked = shared.timer.elapsed();
     let prevented = shared.prevented.take();
-    let fence = shared.timer.sleep((shared.vouch.borrow().renewed_at + shared.settings.term_after).saturating_sub(asked));
-    let renewal = shared.store.renew(id, &prevented);
-    let answer = tokio::select! {
-        answer = renewal => answer,
-        // The work is fenced in time also when the store gives no answer at all.
-        () = fence => Err(StoreError::away("the renewal was not answered in time")),
-    };
-    match answer {
+    match shared.store.renew(id, &prevented).await {
         Ok(Renewal::Renewed { beats, cancelling, .. }) => {
             shared.vouch.send_modify(|vouch| vouch.renewed_at = asked);
-            let lost = watch.renewed(asked, &beats);
-            *shared.lock(&shared.lost) = lost;
+            if std::mem::take(away) {
+                tracing::info!("the store answers again");
+            }
+            *shared.lock(&shared.lost) = watch.renewed(asked, &beats);
             cancel(shared, &cancelling);
             Ok(())
         }
         Ok(Renewal::Lost) => {
             tracing::warn!(replica = %id, "found lost by the others: all work is abandoned, a new id is taken");
+            shared.prevented.give_back(&prevented);
             shared.identity.send_replace(None);
             shared.stop_all(StopReason::OwnStop);
             watch.failed();
@@ -59,11 +51,33 @@ async fn renew_once(shared: &Arc<Shared>, id: &ReplicaId, watch: &mut Watch) -> 
             shared.prevented.give_back(&prevented);
             watch.failed();
             shared.lock(&shared.lost).clear();
-            if error.is_passing() {
-                tracing::warn!(%error, "the beat could not be renewed");
-                return Ok(());
+            if !error.is_passing() {
+                return Err(error);
             }
-            Err(error)
+            // Said once per absence: what cannot be renewed is tried again every moment.
+            if !std::mem::replace(away, true) {
+                tracing::warn!(%error, "the beat could not be renewed; trying on");
+            }
+            Ok(())
+        }
+    }
+}
+
+/// Ends this replica's own work in time when no renewal succeeds, whatever the store does meanwhile.
+pub(super) async fn fence(shared: Arc<Shared>) -> Result<(), StoreError> {
+    let mut renewed = shared.vouch.subscribe();
+    loop {
+        let vouch = *renewed.borrow_and_update();
+        let left = (vouch.renewed_at + vouch.term_after).saturating_sub(shared.timer.elapsed());
+        if left.is_zero() {
+            shared.stop_all(StopReason::OwnStop);
+            // The sender lives in `shared`: waiting cannot fail.
+            drop(renewed.changed().await);
+        } else {
+            tokio::select! {
+                changed = renewed.changed() => drop(changed),
+                () = shared.timer.sleep(left) => {}
+            }
         }
     }
 }

@@ -69,7 +69,8 @@ async fn writes_refused_while_reads_answer_lose_nothing(world: World) {
     assert!(matches!(refused, Err(StoreError::Unavailable { .. })), "{refused:?}");
     assert_eq!(store.run(&run).await.unwrap().unwrap().run.status, "running", "reads answer");
     let client = world.client().await;
-    client.batch_execute(&format!("SET default_transaction_read_only = off; ALTER DATABASE {name} RESET ALL")).await.unwrap();
+    client.batch_execute("SET default_transaction_read_only = off").await.unwrap();
+    client.batch_execute(&format!("ALTER DATABASE {name} RESET ALL")).await.unwrap();
     world.cut_off().await;
     assert_eq!(settle_on(&store, records(&claim, vec![effect("e1", 100)])).await, applied(StepStatus::Succeeded));
     assert!(world.renews(&a).await.is_some(), "nobody was declared lost");

@@ -105,7 +105,8 @@ async fn i9_a_claimed_message_of_a_failed_run_belongs_to_who_puts_it_again(world
     let run = world.open_run(&job("two", vec![step("a")])).await;
     let put = world.claim_one(&world.replica("agent").await).await.claim;
     assert_eq!(status_of(&world.settle(puts(&put, vec![mail("m")])).await), StepStatus::Delivering);
-    assert_eq!(world.close().await, 0, "the new run waits for it");
+    world.close().await;
+    assert_eq!(world.step_status(&run, "a").await, "delivering", "the new run waits for it");
     assert_eq!(world.deliver(&claim, Delivery::GivenBack).await, MessageSettled::Applied(MessageStatus::Ready));
     let again = world.take(&relay).await.claim;
     assert_eq!(world.mark(&again).await, Marked::Go);

@@ -43,26 +43,19 @@ fn already(effects_already: u32) -> Settled {
     Settled::Applied { status: StepStatus::Succeeded, effects_already, messages_already: 0, refused: None }
 }
 
+/// Held on the run, where both wait; and on what only one of them may come to.
 async fn two_predecessors_that_settle_at_once_make_the_join_ready(world: World) {
     world.register(&job("j", vec![step("a"), step("b"), step_after("c", &["a", "b"])])).await;
     let agent = world.replica("agent").await;
-    for held in [
-        "SELECT 1 FROM {runs} FOR UPDATE",
-        "SELECT 1 FROM {job_steps} WHERE name = 'a' FOR UPDATE",
-        "SELECT 1 FROM {job_steps} WHERE name = 'b' FOR UPDATE",
-        "SELECT 1 FROM {job_steps} WHERE name = 'c' FOR UPDATE",
-    ] {
-        world.trigger("j", held).await;
+    let rows = ["{runs}", "{job_steps} WHERE name = 'a'", "{job_steps} WHERE name = 'b'", "{job_steps} WHERE name = 'c'"];
+    for (row, waiting) in rows.into_iter().zip([2, 1, 1, 1]) {
+        world.trigger("j", row).await;
         let claimed = world.claim(&agent, 9).await;
-        let held = Held::by(&world, held).await;
-        let calls: Vec<_> = world
-            .others(2)
-            .await
-            .into_iter()
-            .zip(claimed)
+        let held = Held::by(&world, &format!("SELECT 1 FROM {row} FOR UPDATE")).await;
+        let calls: Vec<_> = (world.others(2).await.into_iter().zip(claimed))
             .map(|(store, step)| tokio::spawn(async move { settle_on(&store, succeeds(&step.claim)).await }))
             .collect();
-        held.until_waiting(2).await;
+        held.until_waiting(waiting).await;
         held.commit().await;
         for call in calls {
             assert_eq!(call.await.unwrap(), applied(StepStatus::Succeeded));
@@ -316,8 +309,8 @@ async fn overlap_is_decided_after_the_wait_for_the_job_lock(world: World) {
 }
 
 async fn i2_a_claim_passes_by_what_is_locked_and_takes_the_rest(world: World) {
-    world.open_run(&job("j", vec![with(step("first"), |step| step.priority = 9), step("second")])).await;
     world.put("mails", vec![mail("m1"), mail("m2")]).await;
+    world.open_run(&job("j", vec![with(step("first"), |step| step.priority = 9), step("second")])).await;
     let a = world.replica("a").await;
     let held = Held::by(
         &world,

@@ -99,7 +99,7 @@ fn signal(pid: Option<u32>, signal: Signal) {
     let pid = pid.and_then(|pid| i32::try_from(pid).ok()).and_then(Pid::from_raw);
     if let Some(pid) = pid {
         // It may have ended by itself.
-        drop(kill_process(pid, signal));
+        _ = kill_process(pid, signal);
     }
 }
 

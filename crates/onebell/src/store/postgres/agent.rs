@@ -75,7 +75,9 @@ async fn query_rows(store: &PostgresStore, query: &str) -> Outcome<String> {
 async fn fetch(tx: &Tx, query: &str) -> Outcome<String> {
     let what = "the query of the step";
     let client = &tx.connection.client;
-    let declare = format!("DECLARE onebell_rows NO SCROLL CURSOR FOR {query}");
+    let query = query.trim_end_matches(|c: char| c == ';' || c.is_whitespace());
+    // A line of its own for what follows: the query may end in a comment.
+    let declare = format!("DECLARE onebell_rows NO SCROLL CURSOR FOR SELECT row_to_json(q)::text FROM (\n{query}\n) q");
     // Typed: in this protocol a text is one statement, whatever it contains.
     tx.bounded(what, client.execute_typed(&declare, &[])).await?;
     let fetch = format!("FETCH FORWARD {FETCH} FROM onebell_rows");

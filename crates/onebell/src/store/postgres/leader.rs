@@ -5,8 +5,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use super::columns::{int, micros, stamp, values};
-use super::error::Outcome;
-use super::transaction::{Tx, Verb};
+use super::error::{Failure, Outcome};
+use super::transaction::{End, Tx, Verb};
 use super::{PostgresStore, statements as sql};
 use crate::model::{ReplicaId, Term};
 use crate::store::{LeaderStore, Result};
@@ -14,7 +14,8 @@ use crate::store::{LeaderStore, Result};
 #[async_trait]
 impl LeaderStore for PostgresStore {
     async fn campaign(&self, duty: &str, replica: &ReplicaId, lease: Duration) -> Result<Option<Term>> {
-        self.write(Verb::named("campaign"), |tx| async move { campaign(&tx, duty, replica, lease).await }).await
+        let campaign = |tx: Tx| async move { campaign(&tx, duty, replica, lease).await };
+        self.transact(Verb::named("campaign"), campaign).await.map_err(Failure::judged)
     }
 
     async fn report_duty(&self, term: &Term, lease: Duration) -> Result<bool> {
@@ -35,22 +36,22 @@ impl LeaderStore for PostgresStore {
     }
 }
 
-async fn campaign(tx: &Tx, duty: &str, replica: &ReplicaId, lease: Duration) -> Outcome<Option<Term>> {
+async fn campaign(tx: &Tx, duty: &str, replica: &ReplicaId, lease: Duration) -> Outcome<End<Option<Term>>> {
     let now = tx.now().await?;
     let at = stamp(now);
     tx.execute(&sql::OPEN_TERM, values![duty, at]).await?;
     let row = tx.one(&sql::LOCK_TERM, values![duty]).await?;
     let id = replica.as_str();
     if !tx.any(&sql::LOCK_LIVE_REPLICA, values![id]).await? {
-        return Ok(None);
+        return Ok(End::Rollback(None));
     }
     let (holder, epoch): (&str, u64) = (row.get("holder")?, row.number("epoch")?);
     if row.moment("expires_at")? > now {
         let ours = holder == id;
-        return Ok(ours.then(|| Term::issued(duty.to_owned(), replica.clone(), epoch)));
+        return Ok(End::Rollback(ours.then(|| Term::issued(duty.to_owned(), replica.clone(), epoch))));
     }
     let (next, until) = (epoch + 1, stamp(now + lease));
     let number = int(next);
     tx.execute_all(&sql::TAKE_TERM, values![duty, id, number, until], 1).await?;
-    Ok(Some(Term::issued(duty.to_owned(), replica.clone(), next)))
+    Ok(End::Commit(Some(Term::issued(duty.to_owned(), replica.clone(), next))))
 }

@@ -1,4 +1,5 @@
-//! Rows of users' own statements, as a JSON array of objects: values as text, NULL as null.
+//! Rows of users' own statements, as a JSON array of objects. In a text of several statements a value's type is not
+//! known: it is text there, NULL is null. A query alone gives JSON's own types.
 
 use std::pin::pin;
 
@@ -58,32 +59,37 @@ impl Rows {
         Ok(rows)
     }
 
-    /// Reads one batch of a cursor; how many rows came.
+    /// Reads one batch of a cursor over one column, each value an object; how many rows came.
     pub(super) async fn read(&mut self, stream: SimpleQueryStream) -> Result<usize, NoRows> {
         let mut stream = pin!(stream);
         let before = self.count;
         while let Some(message) = stream.try_next().await? {
             if let SimpleQueryMessage::Row(row) = message {
-                self.push(&row)?;
+                self.object(row.try_get(0)?.unwrap_or("null"))?;
             }
         }
         Ok(self.count - before)
     }
 
     fn push(&mut self, row: &SimpleQueryRow) -> Result<(), NoRows> {
+        let mut object = "{".to_owned();
+        for (index, column) in row.columns().iter().enumerate() {
+            if index > 0 {
+                object.push(',');
+            }
+            object.push_str(&quoted(column.name()));
+            object.push(':');
+            object.push_str(&row.try_get(index)?.map_or_else(|| "null".to_owned(), quoted));
+        }
+        object.push('}');
+        self.object(&object)
+    }
+
+    fn object(&mut self, text: &str) -> Result<(), NoRows> {
         if self.count > 0 {
             self.text.push(',');
         }
-        self.text.push('{');
-        for (index, column) in row.columns().iter().enumerate() {
-            if index > 0 {
-                self.text.push(',');
-            }
-            self.text.push_str(&quoted(column.name()));
-            self.text.push(':');
-            self.text.push_str(&row.try_get(index)?.map_or_else(|| "null".to_owned(), quoted));
-        }
-        self.text.push('}');
+        self.text.push_str(text);
         self.count += 1;
         if self.count > ROWS_MAX || self.text.len() > BYTES_MAX {
             return Err(NoRows::TooMany(format!(

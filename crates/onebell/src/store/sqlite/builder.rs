@@ -60,6 +60,7 @@ impl SqliteBuilder {
     /// # Errors
     /// `Broken` when the schema is missing, older or newer: it says what to do; `Unavailable` when the file cannot be had.
     pub fn open(self) -> Result<SqliteStore> {
+        self.require_file()?;
         let session = self.writing(false)?;
         require_current(&session)?;
         self.serve(session)
@@ -100,6 +101,17 @@ impl SqliteBuilder {
     /// `Unavailable` when there is no such file.
     pub fn schema(&self) -> Result<Schema> {
         schema_of(&self.reading()?)
+    }
+
+    fn require_file(&self) -> Result<()> {
+        match &self.place {
+            Place::File(path) if !path.exists() => {
+                let file = self.place.name();
+                let message = format!("there is no file {file}; create it with `onebell migrate --database sqlite:{file}`");
+                Err(StoreError::broken(message))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn texts(&self) -> Result<Statements> {

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use super::error::{Failure, judge};
@@ -83,6 +84,7 @@ impl Session {
             let mut connection = opened?;
             connection.busy_handler(Some(wait_a_little))?;
             connection.set_prepared_statement_cache_capacity(256);
+            stop_preparing_anew(&connection)?;
             let guard = Guard::default();
             guard.install(&mut connection)?;
             Ok((connection, guard))
@@ -98,12 +100,18 @@ impl Session {
             let message = format!("{} cannot keep a write-ahead log (journal mode {mode}); put it on a local disk", self.file);
             return Err(StoreError::broken(message).into());
         }
-        Ok(self.connection.execute_batch("PRAGMA synchronous = FULL; PRAGMA fullfsync = ON")?)
+        Ok(self.connection.execute_batch("PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA cache_size = -16000")?)
     }
 
     pub(super) fn judged(&self, failure: Failure) -> StoreError {
         failure.judged(&self.file)
     }
+}
+
+/// Without this, SQLite prepares most statements anew whenever a value is bound, in case another plan suits the value
+/// better: 90 µs for a claim, which did not change its plan.
+pub(super) fn stop_preparing_anew(connection: &Connection) -> rusqlite::Result<()> {
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map(drop)
 }
 
 /// Refuses a file that several hosts might share.

@@ -248,6 +248,16 @@ mod tests {
     }
 
     #[test]
+    fn a_full_disk_is_everybodys_and_says_so() {
+        let session = session();
+        session.connection.execute_batch("CREATE TABLE big (b BLOB); PRAGMA max_page_count = 12").unwrap();
+        let answers = run(&session, &["INSERT INTO t VALUES (1)", "INSERT INTO big VALUES (zeroblob(1000000))"]);
+        let full = |answer: &Result<()>| matches!(answer, Err(StoreError::Unavailable { cause: crate::store::Cause::Full, .. }));
+        assert!(answers.iter().any(full), "{answers:?}");
+        assert_eq!(count(&session), i64::from(answers[0].is_ok()), "what was answered as done is there, and nothing else");
+    }
+
+    #[test]
     fn nobody_is_answered_before_the_commit_and_a_panic_leaves_nothing_open() {
         let session = session();
         let (good, mut answered) = job("INSERT INTO t VALUES (1)", false);

@@ -181,6 +181,7 @@ mod tests {
     use super::*;
     fn database() -> rusqlite::Connection {
         let connection = rusqlite::Connection::open_in_memory().unwrap();
+        super::super::connection::stop_preparing_anew(&connection).unwrap();
         connection.execute_batch(include_str!("migrations/0001.sql")).unwrap();
         connection
     }
@@ -221,6 +222,29 @@ mod tests {
             let plan = plan(&connection, name);
             assert!(plan.contains(index), "{name} does not go by {index}:\n{plan}");
         }
+    }
+
+    #[test]
+    fn no_statement_is_prepared_anew_at_every_call() {
+        let connection = database();
+        let mut anew = Vec::new();
+        for (name, text) in Statements::all() {
+            let mut statement = connection.prepare(text).unwrap();
+            for _ in 0..3 {
+                for index in 1..=statement.parameter_count() {
+                    statement.raw_bind_parameter(index, "[]").unwrap();
+                }
+                // Whether the values suit the columns does not matter here.
+                let mut rows = statement.raw_query();
+                while let Ok(Some(_)) = rows.next() {}
+                drop(rows);
+                statement.clear_bindings();
+            }
+            if statement.get_status(rusqlite::StatementStatus::RePrepare) > 0 {
+                anew.push(name);
+            }
+        }
+        assert!(anew.is_empty(), "{anew:?}");
     }
 
     #[test]

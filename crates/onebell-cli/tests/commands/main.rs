@@ -1,0 +1,32 @@
+//! The program as people use it: typed in a folder, answered on stdout and stderr, told by its exit code. Nothing here calls into
+//! it; what a test knows, a user can know.
+
+#![expect(clippy::disallowed_methods, reason = "another process is waited for here, by the real clock and with a limit")]
+
+mod acts;
+mod life;
+mod mails;
+mod output;
+mod requests;
+mod site;
+mod steps;
+mod terminal;
+mod wrong;
+mod wrong_databases;
+mod wrong_rows;
+
+/// Instantiates a promise on every database.
+macro_rules! everywhere {
+    ($($name:ident),+ $(,)?) => {
+        mod sqlite {
+            $(#[tokio::test(flavor = "multi_thread")] async fn $name() { super::$name(crate::site::Place::Sqlite).await; })+
+        }
+        mod postgres_15 {
+            $(#[tokio::test(flavor = "multi_thread")] async fn $name() { super::$name(crate::site::Place::Postgres(15)).await; })+
+        }
+        mod postgres_18 {
+            $(#[tokio::test(flavor = "multi_thread")] async fn $name() { super::$name(crate::site::Place::Postgres(18)).await; })+
+        }
+    };
+}
+pub(crate) use everywhere;

@@ -1,0 +1,74 @@
+//! I2: a step has one owner at a time, and its attempt only grows.
+
+use std::collections::BTreeMap;
+
+use super::{Check, Commit, must};
+use crate::snapshot::StepRow;
+
+#[derive(Default)]
+pub(super) struct I02 {
+    owners: BTreeMap<(String, i64), String>,
+    highest: BTreeMap<String, i64>,
+    relays: BTreeMap<(String, i64), String>,
+}
+
+impl Check for I02 {
+    fn name(&self) -> &'static str {
+        "i02"
+    }
+
+    fn commit(&mut self, commit: &Commit<'_>) -> Result<(), String> {
+        for change in &commit.changes.steps {
+            let Some(after) = &change.after else { continue };
+            self.step(&change.key, change.before.as_deref(), after)?;
+            if after.status == "running" && change.before.as_ref().is_none_or(|before| before.status != "running") {
+                may_be_claimed(commit, &change.key, after)?;
+            }
+        }
+        for change in &commit.changes.attempts {
+            let Some((row, replica)) = change.after.as_ref().and_then(|row| Some((row, row.replica.clone()?))) else { continue };
+            let owner = self.owners.get(&(row.step.clone(), row.attempt));
+            must(owner == Some(&replica), || format!("{} is in the history of {replica}, but {owner:?} owned it", change.key))?;
+        }
+        for change in &commit.changes.messages {
+            let Some((row, owner)) = change.after.as_ref().and_then(|row| Some((row, row.locked_by.clone()?))) else { continue };
+            let known = self.relays.entry((change.key.clone(), row.attempt)).or_insert_with(|| owner.clone());
+            must(*known == owner, || format!("attempt {} of message {} has two relays: {known}, {owner}", row.attempt, change.key))?;
+            let back = change.before.as_ref().is_some_and(|before| before.attempt > row.attempt);
+            must(!back, || format!("the attempt of message {} went back", change.key))?;
+        }
+        Ok(())
+    }
+}
+
+impl I02 {
+    fn step(&mut self, key: &str, before: Option<&StepRow>, after: &StepRow) -> Result<(), String> {
+        let highest = self.highest.entry(key.to_owned()).or_default();
+        must(after.attempt >= *highest, || format!("the attempt of {key} went back from {highest} to {}", after.attempt))?;
+        *highest = after.attempt;
+        let Some(owner) = &after.locked_by else { return Ok(()) };
+        let known = self.owners.entry((key.to_owned(), after.attempt)).or_insert_with(|| owner.clone());
+        must(known == owner, || format!("attempt {} of {key} has two owners: {known} and {owner}", after.attempt))?;
+        if let Some(before) = before.filter(|before| before.status == "running") {
+            must(before.attempt == after.attempt, || format!("{key} was claimed from {:?} while it was running", before.locked_by))?;
+        }
+        Ok(())
+    }
+}
+
+/// A claim takes a pending step, that is ready, of an active run, after its predecessors, for a live replica.
+fn may_be_claimed(commit: &Commit<'_>, key: &str, step: &StepRow) -> Result<(), String> {
+    let at = commit.at.micros();
+    must(step.ready_at <= at, || format!("{key} was claimed {} us before it was ready", step.ready_at - at))?;
+    let run = commit.now.runs.get(&step.run);
+    let active = run.is_some_and(|run| matches!(run.status.as_str(), "running" | "undoing"));
+    must(active, || format!("{key} was claimed, but its run is {:?}", run.map(|run| &run.status)))?;
+    let owner = step.locked_by.as_deref().unwrap_or_default();
+    must(commit.now.replicas.get(owner).is_some_and(|row| row.is_live()), || format!("{key} was claimed by {owner}, which is not live"))?;
+    let after: Vec<String> = serde_json::from_str(&step.after).unwrap_or_default();
+    for name in after {
+        let succeeded = commit.now.attempts.iter().any(|(_, row)| row.run == step.run && row.name == name && row.last.as_deref() == Some("succeeded"));
+        must(succeeded, || format!("{key} was claimed before {name} had succeeded"))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,71 @@
+//! I4: effects, messages, the user's own rows and the completion commit together, or not at all.
+
+use std::collections::BTreeSet;
+
+use onebell::model::step::Verdict;
+use onebell::store::Settled;
+
+use super::{Check, Commit, must};
+use crate::call::Detail;
+
+#[derive(Default)]
+pub(super) struct I04;
+
+impl Check for I04 {
+    fn name(&self) -> &'static str {
+        "i04"
+    }
+
+    fn commit(&mut self, commit: &Commit<'_>) -> Result<(), String> {
+        let changes = commit.changes;
+        let completed: BTreeSet<&str> = changes
+            .attempts
+            .iter()
+            .filter_map(|change| change.after.as_deref().filter(|_| change.before.is_none()))
+            .filter(|row| matches!(row.outcome.as_str(), "succeeded" | "delivering"))
+            .map(|row| row.step.as_str())
+            .collect();
+        let new_effects = changes.effects.iter().filter(|change| change.before.is_none()).filter_map(|change| change.after.as_ref());
+        for effect in new_effects {
+            let step = effect.step.as_deref().unwrap_or_default();
+            must(completed.contains(step), || format!("effect {} was written, but {step} did not complete", effect.key))?;
+        }
+        let new_messages = changes.messages.iter().filter(|change| change.before.is_none());
+        for change in new_messages {
+            let step = change.after.as_ref().and_then(|row| row.step.as_deref()).unwrap_or_default();
+            must(completed.contains(step), || format!("message {} was put, but {step} did not complete", change.key))?;
+        }
+        for change in &changes.work {
+            let Some(row) = &change.after else { continue };
+            must(row.times == 1, || format!("the statements of {} were applied {} times", change.key, row.times))?;
+            must(completed.contains(row.step.as_str()), || format!("the statements of {} stand without its completion", change.key))?;
+        }
+        complete(commit)
+    }
+}
+
+/// What a settlement that was applied as a success declared is there.
+fn complete(commit: &Commit<'_>) -> Result<(), String> {
+    let Detail::Settled { settlements, answer } = &commit.call.detail else { return Ok(()) };
+    for (settlement, answer) in settlements.iter().zip(answer) {
+        if !matches!(answer, Settled::Applied { refused: None, .. }) || settlement.verdict != Verdict::Succeeded {
+            continue;
+        }
+        let step = settlement.claim.step();
+        for effect in &settlement.effects {
+            let there = commit.now.effects.get(&format!("{}/{}", effect.scope, effect.key));
+            let same = there.is_some_and(|row| row.fingerprint == effect.fingerprint.to_string());
+            must(same, || format!("{step} completed without its effect {}", effect.key))?;
+        }
+        for message in &settlement.messages {
+            let there = commit.now.messages.get(message.key.as_str());
+            let same = there.is_some_and(|row| row.fingerprint == message.fingerprint.to_string());
+            must(same, || format!("{step} completed without its message {}", message.key))?;
+        }
+        if settlement.work.is_some() {
+            let key = format!("{step}#{:06}", settlement.claim.attempt());
+            must(commit.now.work.get(&key).is_some(), || format!("{step} completed without its own statements"))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,95 @@
+//! Every row moves along the lines of its transition table, and each line is drawn by who may draw it.
+
+use onebell::model::message::{MESSAGE, MessageStatus};
+use onebell::model::run::{RUN, RunStatus};
+use onebell::model::step::{STEP, StepStatus};
+use onebell::model::transition::{By, Transition};
+
+use super::{Check, Commit, must};
+use crate::call::Port;
+use crate::snapshot::{AttemptRow, Change, StepRow};
+
+#[derive(Default)]
+pub(super) struct Machines;
+
+impl Check for Machines {
+    fn name(&self) -> &'static str {
+        "machines"
+    }
+
+    fn commit(&mut self, commit: &Commit<'_>) -> Result<(), String> {
+        let by = hands(commit.call.port);
+        for change in &commit.changes.runs {
+            let status = |status: &str| RunStatus::from_word(status);
+            let from = change.before.as_ref().map_or(Some(RunStatus::Queued), |row| status(&row.status));
+            let Some(after) = &change.after else { continue };
+            reachable(RUN, by, from, status(&after.status)).map_err(|why| format!("run {}: {why}", change.key))?;
+        }
+        for change in &commit.changes.messages {
+            let status = |status: &str| MessageStatus::from_word(status);
+            let Some(after) = &change.after else { continue };
+            let from = change.before.as_ref().map_or(Some(MessageStatus::Ready), |row| status(&row.status));
+            reachable(MESSAGE, by, from, status(&after.status)).map_err(|why| format!("message {}: {why}", change.key))?;
+        }
+        for change in &commit.changes.steps {
+            self.step(commit, by, change)?;
+        }
+        Ok(())
+    }
+}
+
+impl Machines {
+    fn step(&self, commit: &Commit<'_>, by: &[By], change: &Change<StepRow>) -> Result<(), String> {
+        let done = |key: &str| {
+            let last = commit.changes.attempts.iter().filter_map(|found| found.after.as_ref());
+            let mut last = last.filter(|row| row.step == key && row.last.is_some());
+            last.next_back().and_then(|row: &std::sync::Arc<AttemptRow>| StepStatus::from_word(row.last.as_deref()?))
+        };
+        let from = match &change.before {
+            Some(row) => StepStatus::from_word(&row.status),
+            None if commit.call.verb == "retry_run" => Some(StepStatus::Cancelled),
+            None => Some(StepStatus::Waiting),
+        };
+        let to = match &change.after {
+            Some(row) => StepStatus::from_word(&row.status),
+            None if commit.call.port == Port::Janitor => return Ok(()),
+            None => done(&change.key),
+        };
+        must(to.is_some(), || format!("step {} is gone without a place in the history", change.key))?;
+        reachable(STEP, by, from, to).map_err(|why| format!("step {}: {why}", change.key))
+    }
+}
+
+/// Who moves something through these verbs.
+fn hands(port: Port) -> &'static [By] {
+    match port {
+        Port::Scheduler => &[By::Scheduler, By::Consequence],
+        Port::Agent => &[By::Agent, By::Consequence],
+        Port::Relay => &[By::Relay, By::Consequence],
+        Port::Operator => &[By::Operator, By::Scheduler, By::Consequence],
+        Port::Replica | Port::Supervisor | Port::Leader | Port::Janitor | Port::Read => &[],
+    }
+}
+
+/// Whether lines drawn by `by` lead from one state to the other, in at most four steps of one commit.
+fn reachable<S: Copy + PartialEq + std::fmt::Display, E>(
+    table: &[Transition<S, E>],
+    by: &[By],
+    from: Option<S>,
+    to: Option<S>,
+) -> Result<(), String> {
+    let (Some(from), Some(to)) = (from, to) else { return Err(format!("a state that no table knows")) };
+    let mut reached = vec![from];
+    for _ in 0..4 {
+        if reached.contains(&to) {
+            return Ok(());
+        }
+        let more: Vec<S> = table
+            .iter()
+            .filter(|line| line.by.iter().any(|hand| by.contains(hand)) && line.from.iter().any(|state| reached.contains(state)))
+            .map(|line| line.to)
+            .collect();
+        reached.extend(more);
+    }
+    must(reached.contains(&to), || format!("no line of the table leads from {from} to {to} by {by:?}"))
+}

@@ -1,0 +1,148 @@
+//! The jobs of a history: a few shapes, with policies that the seed chooses. Each comes in several versions, which
+//! replicas bring with them when they start.
+
+use std::time::Duration;
+
+use onebell::model::job::{Missed, OnLost, OnMessageFailed, Overlap, ScheduleDefinition, UndoDefinition, When};
+use onebell::model::retry::RetryPolicy;
+use onebell::model::{Fingerprint, JobDefinition, StepDefinition};
+use onebell::roles::scheduler::Carried;
+
+use crate::dice::Dice;
+
+/// The handler that works.
+pub const WORK: &str = "work";
+/// The handler that undoes.
+pub const UNDO: &str = "undo";
+/// A channel whose receiver cannot dedupe.
+pub const MAIL: &str = "mail";
+/// A channel whose receiver dedupes.
+pub const HOOK: &str = "hook";
+
+/// A job in all its versions.
+pub type Versions = Vec<Carried>;
+
+/// The jobs of one history.
+pub fn jobs(dice: &mut Dice) -> Vec<Versions> {
+    let kinds: [fn(&mut Dice) -> JobDefinition; 4] = [tick, mail, batch, chain];
+    kinds.map(|kind| {
+        let first = kind(dice);
+        let versions = (0..1 + dice.index(2)).map(|_| edited(dice, &first));
+        std::iter::once(first.clone()).chain(versions.collect::<Vec<_>>()).map(carried).collect()
+    })
+    .into()
+}
+
+fn carried(definition: JobDefinition) -> Carried {
+    let text = serde_json::to_string(&definition).unwrap_or_default();
+    let hash = Fingerprint::of_json(&text).map(|fingerprint| fingerprint.to_string()).unwrap_or_default();
+    Carried { definition, hash }
+}
+
+/// Another version: other times, other policies, the same steps.
+fn edited(dice: &mut Dice, first: &JobDefinition) -> JobDefinition {
+    let mut job = first.clone();
+    if !job.schedules.is_empty() {
+        job.schedules = vec![every(dice)];
+    }
+    policies(dice, &mut job);
+    job
+}
+
+fn every(dice: &mut Dice) -> ScheduleDefinition {
+    let seconds = *dice.pick(&[11, 20, 30, 47]);
+    let when = match dice.below(3) {
+        0 => When::Cron { expression: "* * * * *".to_owned(), seconds: false },
+        _ => When::Every(Duration::from_secs(seconds)),
+    };
+    ScheduleDefinition { when, time_zone: "UTC".to_owned(), dst: onebell::model::job::Dst::default() }
+}
+
+fn policies(dice: &mut Dice, job: &mut JobDefinition) {
+    job.overlap = *dice.pick(Overlap::ALL);
+    job.missed = *dice.pick(&[Missed::Latest, Missed::Skip, Missed::All(3)]);
+    job.missed_window = Duration::from_secs(*dice.pick(&[30, 300, 3_600]));
+    for step in &mut job.steps {
+        step.timeout = Duration::from_secs(*dice.pick(&[4, 8, 15]));
+        step.hard_limit = step.timeout * u32::try_from(1 + dice.below(3)).unwrap_or(1);
+        step.retry = retry(dice);
+        step.on_lost = *dice.pick(&[OnLost::Retry, OnLost::Retry, OnLost::Hold, OnLost::Fail]);
+        step.on_message_failed = *dice.pick(OnMessageFailed::ALL);
+        step.priority = i32::try_from(dice.below(2)).unwrap_or(0);
+    }
+}
+
+/// A budget with short waits: a history lasts minutes.
+pub fn retry(dice: &mut Dice) -> RetryPolicy {
+    RetryPolicy {
+        attempts: u32::try_from(1 + dice.below(4)).unwrap_or(1),
+        backoff_min: Duration::from_millis(500),
+        backoff_max: Duration::from_secs(4),
+        within_us: dice.chance(200).then_some(90_000_000),
+    }
+}
+
+fn step(name: &str, after: &[&str], spec: &str) -> StepDefinition {
+    let mut step = StepDefinition::new(name, WORK);
+    step.spec = spec.to_owned();
+    step.after = after.iter().map(|name| (*name).to_owned()).collect();
+    step
+}
+
+fn with_undo(mut step: StepDefinition) -> StepDefinition {
+    step.undo = Some(UndoDefinition {
+        handler: UNDO.to_owned(),
+        spec: "{\"own\":true}".to_owned(),
+        timeout: Duration::from_secs(8),
+        hard_limit: Duration::from_secs(20),
+        retry: RetryPolicy { attempts: 3, backoff_min: Duration::from_millis(500), ..RetryPolicy::default() },
+    });
+    step
+}
+
+/// On a schedule: two steps and a join.
+fn tick(dice: &mut Dice) -> JobDefinition {
+    let mut job = JobDefinition::new("tick");
+    job.schedules = vec![every(dice)];
+    job.steps = vec![
+        with_undo(step("a", &[], "{\"own\":true,\"work\":true}")),
+        step("b", &[], "{\"own\":true,\"shared\":true}"),
+        step("c", &["a", "b"], "{\"own\":true,\"clash\":true}"),
+    ];
+    policies(dice, &mut job);
+    job
+}
+
+/// On a schedule: messages whose receiver cannot dedupe, and others.
+fn mail(dice: &mut Dice) -> JobDefinition {
+    let mut job = JobDefinition::new("mail");
+    job.schedules = vec![every(dice)];
+    job.steps = vec![step("send", &[], "{\"own\":true,\"mail\":true,\"hook\":true}"), step("daily", &["send"], "{\"daily\":true,\"work\":true}")];
+    policies(dice, &mut job);
+    job
+}
+
+/// On request only: side by side, with undo, and a last step that likes to fail.
+fn batch(dice: &mut Dice) -> JobDefinition {
+    let mut job = JobDefinition::new("batch");
+    job.steps = vec![
+        with_undo(step("load", &[], "{\"own\":true}")),
+        with_undo(step("send", &["load"], "{\"own\":true,\"mail\":true}")),
+        with_undo(step("other", &["load"], "{\"own\":true,\"work\":true}")),
+        step("verify", &["send", "other"], "{\"fails\":true}"),
+    ];
+    policies(dice, &mut job);
+    job
+}
+
+/// On request and on a schedule: a chain that takes long.
+fn chain(dice: &mut Dice) -> JobDefinition {
+    let mut job = JobDefinition::new("chain");
+    job.schedules = vec![every(dice)];
+    job.steps = vec![
+        with_undo(step("one", &[], "{\"own\":true,\"long\":true}")),
+        with_undo(step("two", &["one"], "{\"own\":true,\"daily\":true,\"fails\":true}")),
+    ];
+    policies(dice, &mut job);
+    job
+}

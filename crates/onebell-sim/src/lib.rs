@@ -1,0 +1,35 @@
+//! The proof by simulation: the real roles over the real SQLite store under virtual time, with every fault that a seed
+//! can think of, and with checks of the invariants after every commit. One seed is one history.
+//!
+//! It knows nothing of tokio's runtime, of threads or of the system's clock; what the edge (`onebell::replica`) does in
+//! loops is done here in steps.
+#![expect(clippy::panic, reason = "all of this crate is test support: what cannot go on says so and ends")]
+
+pub mod call;
+pub mod checks;
+pub mod dice;
+mod executor;
+mod faulty;
+mod ground;
+mod jobs;
+mod people;
+mod recipient;
+mod replica;
+mod shadow;
+mod snapshot;
+mod work;
+mod world;
+
+pub use ground::Violation;
+pub use world::{Story, Told, tell};
+
+use dice::Dice;
+
+/// Turns of a history.
+pub const TURNS: usize = 1_200;
+
+/// The story that `seed` tells.
+pub fn story(seed: u64) -> Story {
+    let mut dice = Dice::new(seed ^ 0x5eed);
+    Story { seed, draws: (0..TURNS).map(|_| dice.draw()).collect(), mutants: Vec::new(), traced: false }
+}

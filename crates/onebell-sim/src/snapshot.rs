@@ -1,0 +1,91 @@
+//! The tables as they stand after a commit, and what the commit changed. Read past the store's verbs, in one query;
+//! only what changed is looked at more closely.
+
+mod rows;
+mod sql;
+mod table;
+
+use std::sync::Arc;
+
+use onebell::store::AgentStore;
+use onebell::store::sqlite::SqliteStore;
+use serde_json::Value;
+
+pub use rows::{
+    AttemptRow, EffectRow, JobRow, KeyRow, LateRow, MessageRow, ReplicaRow, RequestRow, RunRow, SkipRow, StepRow, TermRow, WorkRow,
+};
+pub use table::{Change, Table};
+
+use crate::executor::at_once;
+
+macro_rules! tables {
+    ($($(#[$doc:meta])* $name:ident: $row:ty),+ $(,)?) => {
+        /// Every table.
+        #[derive(Debug, Default)]
+        pub struct Snapshot { $($(#[$doc])* pub $name: Table<$row>),+ }
+
+        /// What one commit changed.
+        #[derive(Debug, Default)]
+        pub struct Changes { $($(#[$doc])* pub $name: Vec<Change<$row>>),+ }
+
+        impl Snapshot {
+            fn take(&mut self, tables: &serde_json::Map<String, Value>) -> Changes {
+                Changes {
+                    $($name: self.$name.take(tables.get(stringify!($name)).and_then(Value::as_str).unwrap_or_default())),+
+                }
+            }
+        }
+
+        impl Changes {
+            /// The names of the tables that changed, in the order above.
+            pub fn touched(&self) -> Vec<&'static str> {
+                let mut touched = Vec::new();
+                $(if !self.$name.is_empty() { touched.push(stringify!($name)); })+
+                touched
+            }
+        }
+    };
+}
+
+tables! {
+    /// Runs.
+    runs: RunRow,
+    /// Steps that are not done.
+    steps: StepRow,
+    /// The history.
+    attempts: AttemptRow,
+    /// The outbox.
+    messages: MessageRow,
+    /// The ledger.
+    effects: EffectRow,
+    /// Rows that the steps' own statements wrote.
+    work: WorkRow,
+    /// Recovery requests.
+    requests: RequestRow,
+    /// Jobs.
+    jobs: JobRow,
+    /// Skips.
+    skips: SkipRow,
+    /// Request keys.
+    keys: KeyRow,
+    /// Late results.
+    late: LateRow,
+    /// Replicas.
+    replicas: ReplicaRow,
+    /// Terms.
+    terms: TermRow,
+}
+
+impl Snapshot {
+    /// Reads the tables anew: what changed since the last time.
+    pub fn refresh(&mut self, store: &Arc<SqliteStore>) -> Changes {
+        let text = at_once(store.query_rows(sql::ALL)).unwrap_or_else(|error| panic!("the tables cannot be read: {error}"));
+        let rows: Value = serde_json::from_str(&text).unwrap_or_default();
+        rows.get(0).and_then(Value::as_object).map(|tables| self.take(tables)).unwrap_or_default()
+    }
+}
+
+/// A number that grows with every row that is written.
+pub fn writes(store: &Arc<SqliteStore>) -> String {
+    at_once(store.query_rows("SELECT total_changes() AS n")).unwrap_or_default()
+}

@@ -1,0 +1,91 @@
+//! Rows with the columns that the checks look at.
+
+use super::table::{Cells, Row};
+
+macro_rules! rows {
+    ($($(#[$doc:meta])* $name:ident { $($field:ident: $type:ty = $read:ident),+ $(,)? })+) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq)]
+        #[expect(missing_docs, reason = "the fields are the columns of the table")]
+        pub struct $name { $(pub $field: $type),+ }
+
+        impl Row for $name {
+            fn of(cells: &Cells) -> Self {
+                let mut at = 0;
+                let mut next = || { at += 1; at - 1 };
+                Self { $($field: cells.$read(next())),+ }
+            }
+        }
+    )+};
+}
+
+rows! {
+    /// A run.
+    RunRow {
+        job: String = text, version: i64 = int, slot: Option<i64> = opt_int, origin: String = text, status: String = text,
+        goal: Option<String> = opt_text, created_at: i64 = int, finished_at: Option<i64> = opt_int, changed_at: i64 = int,
+    }
+    /// A step that is not done.
+    StepRow {
+        run: String = text, job: String = text, name: String = text, after: String = text, rank: i64 = int,
+        undoable: bool = yes, status: String = text, ready_at: i64 = int, attempt: i64 = int, tries: i64 = int,
+        budget: i64 = int, within_us: Option<i64> = opt_int, alone: bool = yes, first_claimed_at: Option<i64> = opt_int,
+        locked_by: Option<String> = opt_text, claimed_at: Option<i64> = opt_int, started_at: Option<i64> = opt_int,
+        complete_by: Option<i64> = opt_int, hard_complete_by: Option<i64> = opt_int, on_lost: String = text,
+        timeout_us: i64 = int, priority: i64 = int, changed_at: i64 = int,
+    }
+    /// A finished attempt.
+    AttemptRow {
+        step: String = text, attempt: i64 = int, run: String = text, name: String = text, last: Option<String> = opt_text,
+        outcome: String = text, replica: Option<String> = opt_text, started_at: Option<i64> = opt_int, tries: i64 = int,
+        rank: i64 = int, undoable: bool = yes, ended_at: i64 = int,
+    }
+    /// A message.
+    MessageRow {
+        channel: String = text, fingerprint: String = text, on_in_doubt: String = text, run: Option<String> = opt_text,
+        step: Option<String> = opt_text, status: String = text, ready_at: i64 = int, attempt: i64 = int, tries: i64 = int,
+        budget: i64 = int, locked_by: Option<String> = opt_text, complete_by: Option<i64> = opt_int,
+        sending_at: Option<i64> = opt_int, resent: bool = yes, run_gone: bool = yes, settled_by: Option<String> = opt_text,
+        dropped_by: Option<String> = opt_text, finished_at: Option<i64> = opt_int, changed_at: i64 = int,
+    }
+    /// An effect.
+    EffectRow {
+        scope: String = text, key: String = text, fingerprint: String = text, amount: Option<i64> = opt_int,
+        payload: String = text, step: Option<String> = opt_text,
+    }
+    /// A row that a step's own statement wrote.
+    WorkRow { step: String = text, attempt: i64 = int, times: i64 = int }
+    /// A recovery request.
+    RequestRow {
+        kind: String = text, id: String = text, attempt: i64 = int, status: String = text, requested_at: i64 = int,
+    }
+    /// A job.
+    JobRow {
+        version: i64 = int, hash: String = text, cursor: i64 = int, next_slot: Option<i64> = opt_int,
+        pruned_before: Option<i64> = opt_int, paused_at: Option<i64> = opt_int,
+    }
+    /// Slots that did not run.
+    SkipRow { job: String = text, from: i64 = int, to: i64 = int, count: Option<i64> = opt_int, reason: String = text, recorded_at: i64 = int }
+    /// A request key.
+    KeyRow { fingerprint: String = text, job: String = text, run: String = text, created_at: i64 = int }
+    /// A result that came too late.
+    LateRow { step: String = text, attempt: i64 = int, replica: String = text }
+    /// A replica.
+    ReplicaRow { beat: i64 = int, lost_at: Option<i64> = opt_int, left_at: Option<i64> = opt_int, jobs: String = text }
+    /// A term.
+    TermRow { holder: String = text, epoch: i64 = int, expires_at: i64 = int }
+}
+
+impl ReplicaRow {
+    /// Neither lost nor left.
+    pub fn is_live(&self) -> bool {
+        self.lost_at.is_none() && self.left_at.is_none()
+    }
+}
+
+impl StepRow {
+    /// It undoes another step.
+    pub fn is_undo(&self) -> bool {
+        self.name.ends_with("~undo")
+    }
+}

@@ -1,0 +1,42 @@
+//! One query over all tables. Each column of its one row is a table as text: a line per row, the key, a tab, the columns
+//! as a JSON array in the order of `rows`.
+
+macro_rules! table {
+    ($name:literal, $key:literal, $columns:literal, $from:literal) => {
+        concat!(
+            "(SELECT group_concat(line, char(10)) FROM (SELECT ", $key, " || char(9) || json_array(", $columns, ") AS line FROM ", $from,
+            " ORDER BY ", $key, ")) AS ", $name
+        )
+    };
+}
+
+/// All tables.
+pub(super) const ALL: &str = concat!(
+    "SELECT ",
+    table!("runs", "run_id", "job_id, version, scheduled_for, origin, status, goal, created_at, finished_at, changed_at", "onebell_runs"), ", ",
+    table!(
+        "steps", "step_id",
+        "run_id, job_id, name, after, rank, undoable, status, ready_at, attempt, tries, retry ->> 'attempts', retry ->> 'within_us', alone,
+         first_claimed_at, locked_by, claimed_at, started_at, complete_by, hard_complete_by, on_lost, timeout_us, priority, changed_at",
+        "onebell_job_steps"
+    ), ", ",
+    table!(
+        "attempts", "format('%s#%06d', step_id, attempt)",
+        "step_id, attempt, run_id, name, final, outcome, replica, started_at, tries, rank, undoable, ended_at", "onebell_attempts"
+    ), ", ",
+    table!(
+        "messages", "key",
+        "channel, fingerprint, on_in_doubt, run_id, step_id, status, ready_at, attempt, tries, retry ->> 'attempts', locked_by, complete_by,
+         sending_at, resent, run_gone, settled_by, dropped_by, finished_at, changed_at",
+        "onebell_outbox"
+    ), ", ",
+    table!("effects", "scope || '/' || key", "scope, key, fingerprint, amount, payload, step_id", "onebell_effects"), ", ",
+    table!("work", "format('%s#%06d', step, attempt)", "step, attempt, times", "(SELECT step, attempt, count(*) AS times FROM sim_work GROUP BY step, attempt)"), ", ",
+    table!("requests", "kind || ' ' || id || ' ' || attempt", "kind, id, attempt, status, requested_at", "onebell_recovery_requests"), ", ",
+    table!("jobs", "job_id", "version, hash, cursor, next_slot, pruned_before, paused_at", "onebell_jobs"), ", ",
+    table!("skips", "job_id || ' ' || from_slot || ' ' || reason", "job_id, from_slot, to_slot, count, reason, recorded_at", "onebell_skips"), ", ",
+    table!("keys", "key", "fingerprint, job_id, run_id, created_at", "onebell_request_keys"), ", ",
+    table!("late", "format('%s#%06d %s', step_id, attempt, replica)", "step_id, attempt, replica", "onebell_superseded"), ", ",
+    table!("replicas", "replica_id", "beat, lost_at, left_at, jobs", "onebell_replicas"), ", ",
+    table!("terms", "duty", "holder, epoch, expires_at", "onebell_terms"),
+);

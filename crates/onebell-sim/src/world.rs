@@ -1,0 +1,324 @@
+//! The world of one history: three replicas, people, one database, and chance that says who moves next.
+//!
+//! A history is a list of draws: each turn takes everything that it decides from one of them. So the same list gives the
+//! same history, and a shorter list is a history too.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use onebell::model::Moment;
+use onebell::roles::scheduler::Carried;
+use onebell::store::StoreError;
+
+use crate::dice::Dice;
+use crate::ground::{Ground, START, Trouble, Violation};
+use crate::jobs::{Versions, jobs};
+use crate::people::People;
+use crate::replica::Replica;
+
+/// How many processes there are.
+const REPLICAS: usize = 3;
+/// How long everything may take to come to rest once nothing disturbs it.
+const QUIET_MAX: Duration = Duration::from_secs(600);
+
+/// What a history is made of.
+#[derive(Debug, Clone)]
+pub struct Story {
+    /// Chooses the jobs and how much goes wrong.
+    pub seed: u64,
+    /// One for each turn.
+    pub draws: Vec<u64>,
+    /// Statements put in place of the store's own.
+    pub mutants: Vec<(String, String)>,
+    /// Whether to write down what happens.
+    pub traced: bool,
+}
+
+/// What came of it.
+#[derive(Debug, Clone)]
+pub struct Told {
+    /// The first promise that was broken.
+    pub violation: Option<Violation>,
+    /// The history as a number.
+    pub digest: u64,
+    /// Turns taken before the end or the violation.
+    pub turns: usize,
+    /// Commits that were checked.
+    pub commits: u64,
+    /// What happened, if it was wanted.
+    pub trace: Vec<String>,
+}
+
+enum Process {
+    Up(Box<Replica>),
+    Down { until: Duration },
+}
+
+/// How often something happens to the processes, in a thousand turns.
+#[derive(Debug, Clone, Copy)]
+struct Fates {
+    crash: u64,
+    pause: u64,
+    jump: u64,
+    away: u64,
+    people: u64,
+    drain: u64,
+}
+
+/// Everything there is.
+pub struct World {
+    ground: Arc<Ground>,
+    processes: Vec<Process>,
+    frozen: [Duration; REPLICAS],
+    skew: [u64; REPLICAS],
+    people: People,
+    jobs: Vec<Versions>,
+    fates: Fates,
+    elapsed: Duration,
+    away_until: Duration,
+    latest: Moment,
+}
+
+/// Tells a story to its end.
+pub fn tell(story: &Story) -> Result<Told, StoreError> {
+    let ground = Arc::new(Ground::new(&story.mutants, story.traced)?);
+    let mut world = World::new(&ground, story.seed);
+    let mut turns = 0;
+    for draw in &story.draws {
+        turns += 1;
+        ground.inner().dice = Dice::new(*draw);
+        world.turn();
+        if world.is_over() {
+            break;
+        }
+    }
+    if !world.is_over() {
+        world.come_to_rest();
+    }
+    let mut inner = ground.inner();
+    let trace = inner.trace.take().unwrap_or_default();
+    Ok(Told { violation: inner.violation.clone(), digest: inner.digest.value(), turns, commits: inner.commits, trace })
+}
+
+impl World {
+    fn new(ground: &Arc<Ground>, seed: u64) -> Self {
+        let mut dice = Dice::new(seed);
+        let jobs = jobs(&mut dice);
+        let level = |dice: &mut Dice, levels: &[u64]| *dice.pick(levels);
+        ground.inner().trouble = Trouble {
+            lost_after: level(&mut dice, &[0, 5, 20, 60]),
+            lost_before: level(&mut dice, &[0, 5, 20]),
+            contended: level(&mut dice, &[0, 10]),
+            slow: level(&mut dice, &[0, 5, 25]),
+            work: level(&mut dice, &[30, 100, 200]),
+        };
+        let fates = Fates {
+            crash: level(&mut dice, &[0, 2, 6]),
+            pause: level(&mut dice, &[0, 2, 6]),
+            jump: level(&mut dice, &[0, 0, 2]),
+            away: level(&mut dice, &[0, 0, 1]),
+            people: level(&mut dice, &[0, 8, 20]),
+            drain: level(&mut dice, &[0, 1, 2]),
+        };
+        let skewed = dice.chance(300);
+        let skew = [0; REPLICAS].map(|_| if skewed { 700 + dice.below(600) } else { 990 + dice.below(20) });
+        let down = |number: usize| Process::Down { until: Duration::from_millis(700) * u32::try_from(number).unwrap_or(0) };
+        Self {
+            ground: Arc::clone(ground),
+            processes: (0..REPLICAS).map(down).collect(),
+            frozen: [Duration::ZERO; REPLICAS],
+            skew,
+            people: People::new(ground, REPLICAS),
+            jobs,
+            fates,
+            elapsed: Duration::ZERO,
+            away_until: Duration::ZERO,
+            latest: START,
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        let mut inner = self.ground.inner();
+        inner.hear();
+        inner.violation.is_some()
+    }
+
+    /// One turn: something happens to somebody, somebody moves, or time passes.
+    fn turn(&mut self) {
+        let drawn = self.ground.inner().dice.below(1000);
+        if self.fate(drawn) {
+            return;
+        }
+        let ready = self.ready();
+        let idle = ready.is_empty() || self.ground.chance(60);
+        if idle {
+            let span = self.some_time();
+            self.passes(span);
+            return;
+        }
+        let place = self.ground.inner().dice.index(ready.len());
+        let (process, nth) = ready[place];
+        self.go(process, nth);
+    }
+
+    fn some_time(&self) -> Duration {
+        let mut inner = self.ground.inner();
+        let longest = *inner.dice.pick(&[50, 400, 1_500, 3_000]);
+        Duration::from_millis(1 + inner.dice.below(longest))
+    }
+
+    fn ready(&self) -> Vec<(usize, usize)> {
+        let mut ready = Vec::new();
+        for (number, process) in self.processes.iter().enumerate() {
+            match process {
+                Process::Up(_) if self.frozen[number] > self.elapsed => {}
+                Process::Up(replica) => ready.extend((0..replica.ready()).map(|nth| (number, nth))),
+                Process::Down { until } if *until <= self.elapsed => ready.push((number, 0)),
+                Process::Down { .. } => {}
+            }
+        }
+        ready.extend((0..self.people.ready()).map(|nth| (REPLICAS, nth)));
+        ready
+    }
+
+    fn go(&mut self, number: usize, nth: usize) {
+        if number == REPLICAS {
+            return self.people.go(nth);
+        }
+        match &mut self.processes[number] {
+            Process::Up(replica) => {
+                replica.go(nth);
+                if replica.is_gone() {
+                    self.ground.note(|| format!("p{number} has left"));
+                    self.processes[number] = Process::Down { until: self.elapsed + Duration::from_secs(1) };
+                }
+            }
+            Process::Down { .. } => self.restart(number),
+        }
+    }
+
+    fn restart(&mut self, number: usize) {
+        let (carried, prefetch) = {
+            let mut inner = self.ground.inner();
+            let newest = |versions: &Versions| versions.first().cloned();
+            let carried: Vec<Carried> = if inner.dice.chance(700) {
+                self.jobs.iter().filter_map(newest).collect()
+            } else {
+                self.jobs.iter().map(|versions| inner.dice.pick(versions).clone()).collect()
+            };
+            (carried, u32::try_from(inner.dice.below(3)).unwrap_or(0))
+        };
+        self.ground.note(|| format!("p{number} starts"));
+        self.processes[number] = Process::Up(Box::new(Replica::begin(&self.ground, number, carried, prefetch)));
+        self.frozen[number] = Duration::ZERO;
+    }
+
+    /// Whether something happened to somebody.
+    fn fate(&mut self, drawn: u64) -> bool {
+        let fates = self.fates;
+        let number = self.ground.inner().dice.index(REPLICAS);
+        let bounds = [fates.crash, fates.pause, fates.jump, fates.away, fates.people, fates.drain];
+        let mut sum = 0;
+        let which = bounds.iter().position(|bound| {
+            sum += bound;
+            drawn < sum
+        });
+        match which {
+            Some(0) => self.crash(number),
+            Some(1) => {
+                let span = Duration::from_millis(500 + self.ground.inner().dice.below(20_000));
+                self.ground.note(|| format!("p{number} is frozen for {span:?}"));
+                self.frozen[number] = self.elapsed + span;
+            }
+            Some(2) => self.jump(),
+            Some(3) => {
+                let span = Duration::from_millis(500 + self.ground.inner().dice.below(15_000));
+                self.ground.note(|| format!("the store is away for {span:?}"));
+                self.away_until = self.elapsed + span;
+                self.ground.inner().away = true;
+            }
+            Some(4) => self.people.act(),
+            Some(_) => {
+                if let Process::Up(replica) = &mut self.processes[number] {
+                    self.ground.note(|| format!("p{number} is asked to drain"));
+                    replica.ask_to_drain();
+                }
+            }
+            None => return false,
+        }
+        true
+    }
+
+    fn crash(&mut self, number: usize) {
+        if let Process::Up(replica) = &self.processes[number] {
+            self.ground.note(|| format!("{} crashes", replica.name()));
+            let span = Duration::from_millis(self.ground.inner().dice.below(15_000));
+            self.processes[number] = Process::Down { until: self.elapsed + span };
+        }
+    }
+
+    fn jump(&mut self) {
+        let (forward, seconds) = {
+            let mut inner = self.ground.inner();
+            (inner.dice.chance(500), *inner.dice.pick(&[2, 15, 50, 90, 600]))
+        };
+        let now = self.ground.clock.now();
+        self.latest = self.latest.max(now);
+        let span = Duration::from_secs(seconds);
+        self.ground.note(|| format!("the store's clock jumps by {seconds}s, forward: {forward}"));
+        self.ground.clock.set(if forward { now + span } else { now - span });
+    }
+
+    fn passes(&mut self, span: Duration) {
+        self.elapsed += span;
+        self.ground.passes(span);
+        for (process, skew) in self.processes.iter().zip(self.skew) {
+            if let Process::Up(replica) = process {
+                let micros = u64::try_from(span.as_micros()).unwrap_or(0) * skew / 1000;
+                replica.passes(Duration::from_micros(micros));
+            }
+        }
+        self.people.timer.advance(span);
+        if self.away_until <= self.elapsed {
+            self.ground.inner().away = false;
+        }
+    }
+
+    /// Faults stop, everybody is there, the clock is right again: everything must come to rest by itself.
+    fn come_to_rest(&mut self) {
+        self.ground.note(|| "nothing disturbs any longer".to_owned());
+        {
+            let mut inner = self.ground.inner();
+            (inner.trouble, inner.away) = (Trouble::default(), false);
+            inner.dice = Dice::new(1);
+        }
+        self.ground.clock.set(self.latest.max(self.ground.clock.now()));
+        (self.frozen, self.skew) = ([Duration::ZERO; REPLICAS], [1000; REPLICAS]);
+        self.people.pause_all();
+        let until = self.elapsed + QUIET_MAX;
+        while self.elapsed < until && !self.is_over() && !self.rests() {
+            while let Some(&(process, nth)) = self.ready().first() {
+                self.go(process, nth);
+                if self.is_over() {
+                    return;
+                }
+            }
+            self.passes(Duration::from_millis(1_800));
+        }
+        self.ground.ended();
+    }
+
+    fn rests(&self) -> bool {
+        let idle = |process: &Process| matches!(process, Process::Up(replica) if replica.is_idle());
+        let inner = self.ground.inner();
+        let now = inner.now();
+        let moving = |status: &str| !matches!(status, "succeeded" | "failed" | "cancelled" | "parked");
+        self.people.ready() == 0
+            && self.processes.iter().all(idle)
+            && !now.runs.iter().any(|(_, run)| moving(&run.status))
+            && !now.messages.iter().any(|(_, row)| {
+                matches!(row.status.as_str(), "ready" | "claimed" | "sending") || (row.status == "in_doubt" && row.on_in_doubt == "resend")
+            })
+            && !now.requests.iter().any(|(_, row)| row.status == "open")
+    }
+}

@@ -1,0 +1,34 @@
+//! Histories by seed. `ONEBELL_SIM_SEEDS` says how many, `ONEBELL_SIM_FIRST` from which on.
+
+use onebell_sim::{story, tell};
+
+fn number(name: &str, otherwise: u64) -> u64 {
+    std::env::var(name).ok().map_or(otherwise, |text| text.parse().unwrap())
+}
+
+#[test]
+fn seeds_hold() {
+    let first = number("ONEBELL_SIM_FIRST", 1);
+    let (mut commits, mut turns) = (0, 0);
+    for seed in first..first + number("ONEBELL_SIM_SEEDS", 200) {
+        let told = tell(&story(seed)).unwrap();
+        commits += told.commits;
+        turns += told.turns;
+        if let Some(violation) = told.violation {
+            let mut again = story(seed);
+            again.traced = true;
+            let trace = tell(&again).unwrap().trace;
+            let tail = trace.len().saturating_sub(60);
+            panic!("seed {seed}, turn {}: {violation:?}\n{}", told.turns, trace[tail..].join("\n"));
+        }
+    }
+    println!("{commits} commits checked in {turns} turns");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_history() {
+    for seed in 1..=5 {
+        let (one, other) = (tell(&story(seed)).unwrap(), tell(&story(seed)).unwrap());
+        assert_eq!((one.digest, one.turns, one.commits), (other.digest, other.turns, other.commits));
+    }
+}
