@@ -33,6 +33,7 @@ mod contract {
     mod settle;
     mod slots;
     mod status;
+    mod storm;
     mod stuck;
     mod superseded;
     mod together;

@@ -4,6 +4,7 @@ use onebell::model::RunId;
 use onebell::roles::scheduler;
 use onebell::store::{Acted, Resolution, Store};
 
+use super::trigger::no_such_job;
 use super::{actor, store};
 use crate::answer::{Answer, Failure, line};
 use crate::args::{ActOnJob, ActOnRun, Common, StepVerdict};
@@ -12,14 +13,21 @@ use crate::args::{ActOnJob, ActOnRun, Common, StepVerdict};
 pub async fn pause(common: &Common, args: &ActOnJob) -> Answer {
     let store = store(common).await?;
     let acted = scheduler::pause(store.as_ref(), jiff::tz::db(), &args.job, &actor(&args.acting)).await?;
-    told(acted, &format!("job {}", args.job), "paused: no slot is opened until onebell resume")
+    told_of_job(store.as_ref(), acted, &args.job, "paused: no slot is opened until onebell resume").await
 }
 
 /// `onebell resume JOB`
 pub async fn resume(common: &Common, args: &ActOnJob) -> Answer {
     let store = store(common).await?;
     let acted = scheduler::resume(store.as_ref(), jiff::tz::db(), &args.job, &actor(&args.acting)).await?;
-    told(acted, &format!("job {}", args.job), "resumed: what came due meanwhile is recorded as skipped")
+    told_of_job(store.as_ref(), acted, &args.job, "resumed: what came due meanwhile is recorded as skipped").await
+}
+
+async fn told_of_job(store: &dyn Store, acted: Acted, job: &str, done: &str) -> Answer {
+    match acted {
+        Acted::NotFound => Err(no_such_job(store, job).await),
+        acted => told(acted, &format!("job {job}"), done),
+    }
 }
 
 /// `onebell cancel RUN`

@@ -53,12 +53,20 @@ fn print_new(detail: &RunDetail, only: Option<&str>, printed: &mut BTreeSet<(Str
             let how = attempt.error.as_deref().unwrap_or(&attempt.summary);
             // A reader that went away is no error.
             drop(writeln!(out, "== {} attempt {} {} {how}", step.name, attempt.attempt, attempt.outcome));
-            drop(out.write_all(&attempt.stdout));
+            print_bytes(&mut out, &attempt.stdout);
             if !attempt.stderr.is_empty() {
                 drop(writeln!(out, "-- stderr"));
-                drop(out.write_all(&attempt.stderr));
+                print_bytes(&mut out, &attempt.stderr);
             }
         }
+    }
+}
+
+/// As they are; what follows begins on a line of its own.
+fn print_bytes(out: &mut impl Write, bytes: &[u8]) {
+    drop(out.write_all(bytes));
+    if bytes.last().is_some_and(|byte| *byte != b'\n') {
+        drop(writeln!(out));
     }
 }
 

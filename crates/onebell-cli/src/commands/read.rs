@@ -1,5 +1,6 @@
 //! Commands that only look.
 
+use onebell::model::job::UNDO_MARK;
 use onebell::model::{Moment, RunId};
 use onebell::store::{RunDetail, RunFilter};
 use serde::Serialize;
@@ -151,6 +152,9 @@ pub async fn show(common: &Common, run: &str) -> Answer {
     }
     match head.status.as_str() {
         "parked" => line(format!("it waits for a person: onebell retry {0}, onebell resolve {0} STEP --as …, or onebell cancel {0}", head.id)),
+        "failed" if detail.steps.iter().any(|step| step.name.ends_with(UNDO_MARK)) => {
+            line(format!("its finished steps were undone; for another try: onebell trigger {}", head.job));
+        }
         "failed" => line(format!("try it again: onebell retry {}", head.id)),
         _ => {}
     }

@@ -39,6 +39,7 @@ pub async fn trigger(common: &Common, args: &Trigger) -> Answer {
     match status.as_deref() {
         None | Some("succeeded") => Ok(()),
         Some("parked") => Err(Failure::Work(format!("the run is parked; see: onebell show {run}"))),
+        Some("cancelled") => Err(Failure::Work(format!("the run was cancelled; see: onebell show {run}"))),
         Some(other) => Err(Failure::Work(format!("the run {other}; see: onebell show {run}"))),
     }
 }
@@ -57,7 +58,8 @@ async fn wait(store: &dyn Store, run: &RunId) -> Result<String, Failure> {
     }
 }
 
-async fn no_such_job(store: &dyn Store, name: &str) -> Failure {
+/// An error with the nearest name that there is.
+pub(super) async fn no_such_job(store: &dyn Store, name: &str) -> Failure {
     let known = store.jobs().await.unwrap_or_default();
     let nearest = known.iter().max_by(|a, b| strsim::jaro(&a.name, name).total_cmp(&strsim::jaro(&b.name, name)));
     match nearest {

@@ -28,7 +28,7 @@ undo = { command = ["sh", "-c", "echo undo d >> order"] }
     let run = site.run_once("move", "k");
     assert_eq!(site.lines("order"), ["do a", "do b", "do c", "do d", "undo c", "undo a"]);
     assert_eq!(site.the_run()["status"], "failed");
-    site.onebell(&["show", &run]).ended(0).says(&["a/undo", "c/undo"]);
+    site.onebell(&["show", &run]).ended(0).says(&["a~undo", "c~undo", "were undone; for another try: onebell trigger move"]);
     site.onebell(&["retry", &run]).ended(2).complains(&["its finished steps were undone; trigger a new run instead"]);
     site.until_idle();
     assert_eq!(site.lines("order").len(), 6);
@@ -174,13 +174,19 @@ async fn a_mail_per_row_whether_rows_come_from_a_step_a_csv_file_an_ndjson_file_
 
 /// The text of a mail, decoded.
 fn body(mail: &str) -> String {
-    use base64::Engine;
     let (head, body) = mail.split_once("\r\n\r\n").unwrap();
-    if !head.to_lowercase().contains("base64") {
+    if !head.contains("quoted-printable") {
         return body.to_owned();
     }
-    let packed: String = body.split_whitespace().collect();
-    String::from_utf8(base64::engine::general_purpose::STANDARD.decode(packed).unwrap()).unwrap()
+    let mut bytes = Vec::new();
+    let mut rest = body.replace("=\r\n", "");
+    while let Some((plain, after)) = rest.split_once('=') {
+        bytes.extend(plain.bytes());
+        bytes.push(u8::from_str_radix(&after[..2], 16).unwrap());
+        rest = after[2..].to_owned();
+    }
+    bytes.extend(rest.bytes());
+    String::from_utf8(bytes).unwrap()
 }
 
 crate::everywhere!(

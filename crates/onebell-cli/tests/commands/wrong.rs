@@ -46,7 +46,7 @@ async fn a_wrong_job_does_not_stop_the_others_and_who_waits_is_told(place: Place
     site.write("onebell.toml", format!("{twice}{good}{never}"));
     site.onebell(&["trigger", "good", "--key", "k"]).ended(0);
     let told =
-        ["onebell.toml:3:7: two definitions of job \"twice\" (the first is in line 1); rename or remove one", "onebell.toml:8:13:", "never"];
+        ["onebell.toml:3:7: two definitions of job \"twice\" (the first is in line 1); rename or remove one", "onebell.toml:8:12:", "never"];
     site.onebell(&["check"]).ended(2).complains(&told);
     let ran = site.onebell(&["run", "--until-idle"]).ended(3).complains(&told);
     ran.complains(&["this job is not carried; the others go on", "not every job of onebell.toml was carried", "onebell check"]);

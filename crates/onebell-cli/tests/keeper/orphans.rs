@@ -39,7 +39,7 @@ struct Agent {
 impl Agent {
     fn start(script: &str) -> Self {
         let mut process = Command::new(std::env::current_exe().expect("path"))
-            .args(["--ignored", "--exact", "orphans::agent_role", "--nocapture", "--test-threads=1"])
+            .args(["--exact", "orphans::agent_role", "--nocapture", "--test-threads=1"])
             .env(AGENT_SCRIPT, script)
             .stdout(Stdio::piped())
             .spawn()
@@ -66,8 +66,8 @@ impl Drop for Agent {
     }
 }
 
+/// The agent's part; alone it has nothing to do. The tests below start it in a process of its own.
 #[tokio::test]
-#[ignore = "a helper of the tests below, which start it in a process of its own"]
 async fn agent_role() {
     let Ok(script) = std::env::var(AGENT_SCRIPT) else { return };
     let allowance = || Allowance::since(BootTime::now(), ms(1_000), ms(1_400));

@@ -3,7 +3,7 @@
 
 use onebell::model::step::StepStatus;
 use onebell::model::{Effect, Fingerprint};
-use onebell::store::{Acted, Guarded, Settled, Settlement, Triggered};
+use onebell::store::{Acted, Extension, Guarded, Marked, Settled, Settlement, Triggered};
 
 use super::given::*;
 use super::held::Held;
@@ -11,6 +11,7 @@ use super::retention::prune_all;
 use super::world::World;
 
 contract!(postgres only:
+    a_claim_that_meets_the_loss_of_its_replica_gets_nothing,
     a_key_share_lock_of_somebodys_open_transaction_blocks_nothing,
     a_request_that_meets_a_key_committed_meanwhile_is_already_or_a_conflict,
     admission_waits_for_the_job_lock,
@@ -190,7 +191,7 @@ async fn i3_a_settlement_that_waited_for_its_row_sees_that_it_was_taken(world: W
         held.until_waiting(2).await;
         held.commit().await;
         assert_eq!(settling.await.unwrap(), Settled::Superseded, "{statement}");
-        assert_eq!(extending.await.unwrap(), onebell::store::Extension::Superseded, "{statement}");
+        assert_eq!(extending.await.unwrap(), Extension::Superseded, "{statement}");
         assert_eq!(world.rows("effects", "true").await + world.rows("outbox", "true").await, 0, "{statement}");
     }
 }
@@ -341,4 +342,30 @@ async fn a_key_share_lock_of_somebodys_open_transaction_blocks_nothing(world: Wo
     assert_eq!(world.claim(&a, 9).await.len(), 2);
     assert_eq!(world.rows("runs", "status = 'succeeded'").await, 1);
     held.roll_back().await;
+}
+
+/// The loss commits while the call waits for the replica's row: whoever looked at liveness before would act for the dead.
+async fn a_claim_that_meets_the_loss_of_its_replica_gets_nothing(world: World) {
+    world.put("mails", vec![mail("m1"), mail("m2")]).await;
+    world.open_run(&job("j", vec![step("a"), step("b")])).await;
+    for call in ["claim", "take", "mark", "extend", "campaign"] {
+        let replica = world.replica(call).await;
+        let message = if call == "mark" { Some(world.take(&replica).await.claim) } else { None };
+        let step = if call == "extend" { Some(world.claim_one(&replica).await.claim) } else { None };
+        let held =
+            Held::by(&world, &format!("UPDATE {{replicas}} SET lost_at = clock_timestamp() WHERE replica_id = '{call}'")).await;
+        let (store, ask, of) = (world.another().await, world.asks(&replica, 9), replica.clone());
+        let acting = tokio::spawn(async move {
+            match call {
+                "claim" => store.claim_steps(&ask).await.unwrap().claimed.is_empty(),
+                "take" => store.claim_messages(&super::outbox::asks(&of, 9)).await.unwrap().is_empty(),
+                "mark" => store.mark_sending(&message.unwrap(), MINUTE).await.unwrap() == Marked::Superseded,
+                "extend" => store.extend_step(&step.unwrap()).await.unwrap() == Extension::Superseded,
+                _ => store.campaign("retention", &of, MINUTE).await.unwrap().is_none(),
+            }
+        });
+        held.until_waiting(1).await;
+        held.commit().await;
+        assert!(acting.await.unwrap(), "{call}");
+    }
 }

@@ -3,7 +3,44 @@
 use crate::files::{self, File};
 
 /// Statements that only one database needs, as (`sqlite` or `postgres`, file, reason).
-pub(crate) const ONE_SIDED: &[(&str, &str, &str)] = &[];
+pub(crate) const ONE_SIDED: &[(&str, &str, &str)] = &[
+    ("sqlite", "adopt_messages.sql", "PostgreSQL does it within revive_messages"),
+    ("sqlite", "claim_alone_step.sql", "PostgreSQL claims by one statement with the found id"),
+    ("sqlite", "find_alone_step.sql", "PostgreSQL finds and claims it in one statement"),
+    ("sqlite", "insert_attempts.sql", "PostgreSQL appends the history within the statements that end steps"),
+    ("sqlite", "keep_run_messages.sql", "PostgreSQL does it within the statement that revives"),
+    ("sqlite", "mark_run_gone.sql", "PostgreSQL does it within drop_run_messages"),
+    ("sqlite", "prove_messages.sql", "PostgreSQL proves within end_messages"),
+    ("sqlite", "read_claimed_messages.sql", "PostgreSQL returns them from the claim"),
+    ("sqlite", "read_open_step.sql", "PostgreSQL reads it under its lock: lock_step"),
+    ("sqlite", "record_cancelled_steps.sql", "PostgreSQL records within cancel_steps"),
+    ("postgres", "find_schema.sql", "SQLite keeps the schema version by its own pragma and lock"),
+    ("postgres", "find_step.sql", "SQLite reads it with read_open_step"),
+    ("postgres", "find_undo.sql", "SQLite decides it from the run graph"),
+    ("postgres", "hold_term.sql", "a lock: on SQLite, BEGIN IMMEDIATE is the only one"),
+    ("postgres", "lock_cancellable.sql", "a lock: on SQLite, BEGIN IMMEDIATE is the only one"),
+    ("postgres", "lock_claimant.sql", "a lock: on SQLite, BEGIN IMMEDIATE is the only one"),
+    ("postgres", "lock_delivering_steps.sql", "a lock: on SQLite, BEGIN IMMEDIATE is the only one"),
+    ("postgres", "lock_ended_messages.sql", "a lock: on SQLite, BEGIN IMMEDIATE is the only one"),
+    ("postgres", "lock_flying_messages.sql", "a lock: on SQLite, BEGIN IMMEDIATE is the only one"),
+    ("postgres", "lock_job_for_erasure.sql", "a lock: on SQLite, BEGIN IMMEDIATE is the only one"),
+    ("postgres", "lock_job_runs.sql", "a lock: on SQLite, BEGIN IMMEDIATE is the only one"),
+    ("postgres", "lock_jobs.sql", "a lock: on SQLite, BEGIN IMMEDIATE is the only one"),
+    ("postgres", "lock_live_replica.sql", "a lock: on SQLite, BEGIN IMMEDIATE is the only one"),
+    ("postgres", "lock_prunable_runs.sql", "a lock: on SQLite, BEGIN IMMEDIATE is the only one"),
+    ("postgres", "lock_schema.sql", "SQLite keeps the schema version by its own pragma and lock"),
+    ("postgres", "lock_step.sql", "a lock: on SQLite, BEGIN IMMEDIATE is the only one"),
+    ("postgres", "lock_stopped_steps.sql", "a lock: on SQLite, BEGIN IMMEDIATE is the only one"),
+    ("postgres", "open_term.sql", "SQLite opens a first term within take_term"),
+    ("postgres", "read_clock.sql", "SQLite's clock is the host's"),
+    ("postgres", "read_deliveries.sql", "SQLite reads them with the delivering steps"),
+    ("postgres", "read_lost_runs.sql", "SQLite locks no runs before it recovers"),
+    ("postgres", "read_mark.sql", "SQLite knows by is_autocommit"),
+    ("postgres", "read_schema.sql", "SQLite keeps the schema version by its own pragma and lock"),
+    ("postgres", "read_work_left.sql", "SQLite reads it with the step"),
+    ("postgres", "record_schema.sql", "SQLite keeps the schema version by its own pragma and lock"),
+    ("postgres", "resign_term.sql", "SQLite resigns within the statement that extends"),
+];
 
 /// A backend's statements by file name below `sql/`; none while there is no such backend.
 pub(crate) fn of(backend: &str) -> Option<Vec<File>> {

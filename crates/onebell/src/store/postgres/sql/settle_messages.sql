@@ -2,7 +2,7 @@
 UPDATE onebell.outbox o
 SET status = m.status, ready_at = m.ready_at, tries = m.tries, note = coalesce(m.note, o.note),
     settled_by = m.settled_by, locked_by = NULL, claimed_at = NULL, complete_by = NULL,
-    finished_at = CASE WHEN m.status IN ('sent', 'failed', 'dropped') THEN $1 END,
+    finished_at = CASE WHEN m.status IN ('sent', 'failed', 'dropped') THEN $1::timestamptz END,
     dropped_by = CASE WHEN m.status = 'dropped' THEN 'run' END,
     changed_at = $1
 FROM unnest($2::text[], $3::bigint[], $4::text[], $5::text[], $6::timestamptz[], $7::bigint[], $8::text[], $9::text[])
