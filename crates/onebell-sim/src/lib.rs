@@ -8,17 +8,17 @@
 pub mod call;
 pub mod checks;
 pub mod dice;
-mod executor;
-mod faulty;
-mod ground;
-mod jobs;
-mod people;
-mod recipient;
-mod replica;
-mod shadow;
-mod snapshot;
-mod work;
-mod world;
+pub mod executor;
+pub mod faulty;
+pub mod ground;
+pub mod jobs;
+pub mod people;
+pub mod recipient;
+pub mod replica;
+pub mod shadow;
+pub mod snapshot;
+pub mod work;
+pub mod world;
 
 pub use ground::Violation;
 pub use world::{Story, Told, tell};

@@ -222,7 +222,8 @@ impl Replica {
             return;
         }
         let woken = self.hands.iter().filter(|(_, hand)| hand.is_woken()).count();
-        if let Some(round) = self.rounds().nth(nth - woken) {
+        let round = self.rounds().nth(nth - woken);
+        if let Some(round) = round {
             self.start(round);
         }
     }

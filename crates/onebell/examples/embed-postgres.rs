@@ -166,6 +166,9 @@ async fn main() -> Result<(), Failure> {
     println!("rows {rows}");
     println!("{effects} effects over {cents} cents, {letters} letters");
     remove(&store).await?;
-    assert!(rows.matches("customer").count() == 3 && effects == 3 && cents == 6540 && letters == 3, "the month was not billed once");
+    assert!(
+        rows.matches("customer").count() == 3 && effects == 3 && cents == 6540 && letters == 3,
+        "the month was not billed once"
+    );
     Ok(())
 }

@@ -53,7 +53,8 @@ impl Replica {
         };
         let fence = (self.vouch.borrow().renewed_at + TERM_AFTER).saturating_sub(asked);
         async move {
-            let renewal = store.renew(&id, &Prevented::default());
+            let prevented = Prevented::default();
+            let renewal = store.renew(&id, &prevented);
             let answer = match select(std::pin::pin!(renewal), timer.sleep(fence)).await {
                 Either::Left((answer, _)) => answer,
                 Either::Right(_) => Err(StoreError::away("the renewal was not answered in time")),

@@ -35,8 +35,8 @@ pub(super) struct Shared {
     pub(super) hints: Hints,
     /// Replicas that the watch found lost, for the Supervisor's next pass.
     pub(super) lost: Mutex<Vec<Beat>>,
-    /// Steps in hand.
-    pub(super) in_hand: Mutex<HashMap<StepId, Stopper>>,
+    /// Attempts in hand: an old one of the same step may still be ending.
+    pub(super) in_hand: Mutex<HashMap<(StepId, u64), Stopper>>,
     /// Messages in hand.
     pub(super) deliveries: AtomicU64,
     pub(super) prevented: Counters,

@@ -84,8 +84,10 @@ pub(super) async fn fence(shared: Arc<Shared>) -> Result<(), StoreError> {
 
 fn cancel(shared: &Shared, cancelling: &[StepId]) {
     let in_hand = shared.lock(&shared.in_hand);
-    for stopper in cancelling.iter().filter_map(|step| in_hand.get(step)) {
-        stopper.stop(StopReason::Cancelled);
+    for ((step, _), stopper) in in_hand.iter() {
+        if cancelling.contains(step) {
+            stopper.stop(StopReason::Cancelled);
+        }
     }
 }
 

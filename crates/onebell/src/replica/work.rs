@@ -6,7 +6,7 @@ use tokio::task::JoinSet;
 use super::shared::Shared;
 use crate::model::StepId;
 use crate::roles::agent::{Agent, Room, StepWork};
-use crate::store::{AgentStore, Settled};
+use crate::store::{AgentStore, ClaimedStep, Settled};
 
 /// The Agent's loop. It returns when the replica drains and the steps in hand have ended.
 pub(super) async fn take(shared: Arc<Shared>) {
@@ -31,9 +31,16 @@ pub(super) async fn take(shared: Arc<Shared>) {
     }
 }
 
+/// A step and the number of its attempt.
+type Attempt = (StepId, u64);
+
+fn attempt(step: &ClaimedStep) -> Attempt {
+    (step.claim.step().clone(), step.claim.attempt())
+}
+
 #[derive(Default)]
 struct Hands {
-    running: JoinSet<(StepId, Option<Settled>)>,
+    running: JoinSet<(Attempt, Option<Settled>)>,
     /// Claimed in advance, not started.
     waiting: VecDeque<StepWork>,
     /// A step that must run alone is in hand.
@@ -80,10 +87,9 @@ impl Hands {
 
     /// False: the store does not answer; try again later.
     async fn adopt(&mut self, shared: &Arc<Shared>, agent: &Agent, replica: &crate::model::ReplicaId) -> bool {
-        let waiting: Vec<StepId> = self.waiting.iter().map(|work| work.step.claim.step().clone()).collect();
-        let known = |step: &crate::store::ClaimedStep| {
-            waiting.contains(step.claim.step()) || shared.lock(&shared.in_hand).contains_key(step.claim.step())
-        };
+        let waiting: Vec<Attempt> = self.waiting.iter().map(|work| attempt(&work.step)).collect();
+        let known =
+            |step: &ClaimedStep| waiting.contains(&attempt(step)) || shared.lock(&shared.in_hand).contains_key(&attempt(step));
         let Ok(found) = agent.adopt(replica, &known).await else { return false };
         self.unsure = false;
         found.into_iter().for_each(|work| self.receive(shared, work));
@@ -108,16 +114,16 @@ impl Hands {
     }
 
     fn begin(&mut self, shared: &Arc<Shared>, work: StepWork) {
-        let id = work.step.claim.step().clone();
-        shared.lock(&shared.in_hand).insert(id.clone(), work.stopper);
-        self.running.spawn(async move { (id, work.future.await) });
+        let attempt = attempt(&work.step);
+        shared.lock(&shared.in_hand).insert(attempt.clone(), work.stopper);
+        self.running.spawn(async move { (attempt, work.future.await) });
     }
 
-    fn ended(&mut self, shared: &Shared, ended: Result<(StepId, Option<Settled>), tokio::task::JoinError>) {
+    fn ended(&mut self, shared: &Shared, ended: Result<(Attempt, Option<Settled>), tokio::task::JoinError>) {
         match ended {
-            Ok((id, settled)) => {
-                shared.lock(&shared.in_hand).remove(&id);
-                log(&id, settled.as_ref());
+            Ok((attempt, settled)) => {
+                shared.lock(&shared.in_hand).remove(&attempt);
+                log(&attempt.0, settled.as_ref());
                 shared.settled(settled.as_ref());
             }
             Err(error) => tracing::error!(%error, "a step's task ended unexpectedly; its claim will lapse"),

@@ -2,7 +2,7 @@
 //!
 //! Every verb of the port is one transaction under SQLite's only write lock (`BEGIN IMMEDIATE`): rows are read, the model
 //! decides, the answer is written. Conditions that fence a write stand in the statement as well. Work runs at once under
-//! a mutex ([`SqliteBuilder::inline`]) or on one writing and one reading thread, with group commit.
+//! a mutex ([`SqliteBuilder::inline`]) or on threads: one that writes, with group commit, and two that read.
 //!
 //! It does not decide, wait or retry on its own account; what a state means is the model's business.
 
@@ -58,6 +58,9 @@ pub use user_work::work;
 use engine::{Engine, Verb};
 use user_work::run_statements;
 
+use crate::model::Moment;
+use crate::time::{StoreClock, host_now};
+
 /// The store on SQLite. Cheap to clone; the last clone ends the threads.
 ///
 /// ```
@@ -69,6 +72,7 @@ use user_work::run_statements;
 #[derive(Clone)]
 pub struct SqliteStore {
     engine: Arc<Engine>,
+    clock: StoreClock,
 }
 
 impl SqliteStore {
@@ -93,8 +97,13 @@ impl SqliteStore {
         statements::Statements::all()
     }
 
-    fn of(engine: Engine) -> Self {
-        Self { engine: Arc::new(engine) }
+    fn of(engine: Engine, clock: StoreClock) -> Self {
+        Self { engine: Arc::new(engine), clock }
+    }
+
+    /// The store's clock: one host, one clock, nobody to ask.
+    fn now(&self) -> Moment {
+        self.clock.given().unwrap_or_else(host_now)
     }
 }
 

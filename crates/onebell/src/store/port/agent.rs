@@ -163,8 +163,8 @@ pub trait AgentStore: Send + Sync {
     /// What the store says this replica holds: read after a claim whose answer was lost.
     async fn held_steps(&self, replica: &ReplicaId) -> Result<Vec<ClaimedStep>>;
 
-    /// Sets `started_at = now` and `complete_by = now + timeout` under the fence; in order, whether the claim still held.
-    /// Safe to repeat.
+    /// Begins steps claimed in advance, under their fences: `started_at = now`, `complete_by = now + timeout`, and the hard
+    /// limit counts from now, once. In order, whether the claim still held; a lapsed one does not. Safe to repeat.
     async fn start_steps(&self, claims: &[Claim]) -> Result<Vec<bool>>;
 
     /// Progress: `complete_by = now + timeout`, at most the hard limit; never for a lapsed claim or a replica that is not live.

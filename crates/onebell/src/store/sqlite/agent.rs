@@ -62,7 +62,7 @@ impl AgentStore for SqliteStore {
 
     async fn query_rows(&self, sql: &str) -> Result<String> {
         let sql = sql.to_owned();
-        self.engine.read(move |tx| run_query(tx, &sql)).await
+        self.engine.query(move |tx| run_query(tx, &sql)).await
     }
 }
 

@@ -134,16 +134,17 @@ impl SqliteBuilder {
 
     fn serve(self, session: Session) -> Result<SqliteStore> {
         if self.inline {
-            return Ok(SqliteStore::of(Engine::Inline(Box::new(Mutex::new(session)))));
+            return Ok(SqliteStore::of(Engine::Inline(Box::new(Mutex::new(session))), self.clock));
         }
         if self.place == Place::Memory {
             return Err(StoreError::broken(
                 "a :memory: database has one connection only; open it with .inline(), or name a file",
             ));
         }
-        let reader = self.reading()?;
+        let (reader, queries) = (self.reading()?, self.reading()?);
         let writer = Thread::start("onebell-writer", session, Mode::Write)?;
         let reader = Thread::start("onebell-reader", reader, Mode::Read)?;
-        Ok(SqliteStore::of(Engine::Threads { writer, reader }))
+        let queries = Thread::start("onebell-queries", queries, Mode::Read)?;
+        Ok(SqliteStore::of(Engine::Threads { writer, reader, queries }, self.clock))
     }
 }

@@ -1,4 +1,4 @@
-//! Runs work in transactions: at once under a mutex, or on the store's two threads. It knows nothing of jobs or runs.
+//! Runs work in transactions: at once under a mutex, or on the store's threads. It knows nothing of jobs or runs.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, PoisonError};
@@ -32,12 +32,20 @@ impl Verb {
     }
 }
 
+/// Which thread a transaction wants.
+#[derive(Clone, Copy)]
+enum Lane {
+    Write,
+    Read,
+    Query,
+}
+
 /// Where transactions run.
 pub(super) enum Engine {
     /// At once, in the caller's own thread.
     Inline(Box<Mutex<Session>>),
-    /// One thread writes, one reads.
-    Threads { writer: Thread, reader: Thread },
+    /// One thread writes, one reads, and one runs users' queries, which may take long.
+    Threads { writer: Thread, reader: Thread, queries: Thread },
 }
 
 impl Engine {
@@ -47,7 +55,7 @@ impl Engine {
         T: Send + 'static,
         W: Fn(&Tx<'_>) -> Outcome<T> + Send + 'static,
     {
-        self.run(Mode::Write, verb, None, work).await
+        self.run(Lane::Write, verb, None, work).await
     }
 
     /// As [`Self::write`], for work that brings a user's statements: `memory` keeps what the commit refused.
@@ -56,7 +64,7 @@ impl Engine {
         T: Send + 'static,
         W: Fn(&Tx<'_>) -> Outcome<T> + Send + 'static,
     {
-        self.run(Mode::Write, verb, Some(memory), work).await
+        self.run(Lane::Write, verb, Some(memory), work).await
     }
 
     /// Runs `work` over one unchanging view of the tables.
@@ -65,10 +73,19 @@ impl Engine {
         T: Send + 'static,
         W: Fn(&Tx<'_>) -> Outcome<T> + Send + 'static,
     {
-        self.run(Mode::Read, Verb::PLAIN, None, work).await
+        self.run(Lane::Read, Verb::PLAIN, None, work).await
     }
 
-    async fn run<T, W>(&self, mode: Mode, verb: Verb, memory: Option<Memory>, work: W) -> Result<T>
+    /// As [`Self::read`], for a user's query: nobody else waits for it.
+    pub(super) async fn query<T, W>(&self, work: W) -> Result<T>
+    where
+        T: Send + 'static,
+        W: Fn(&Tx<'_>) -> Outcome<T> + Send + 'static,
+    {
+        self.run(Lane::Query, Verb::PLAIN, None, work).await
+    }
+
+    async fn run<T, W>(&self, lane: Lane, verb: Verb, memory: Option<Memory>, work: W) -> Result<T>
     where
         T: Send + 'static,
         W: Fn(&Tx<'_>) -> Outcome<T> + Send + 'static,
@@ -77,10 +94,14 @@ impl Engine {
         let job: Box<dyn Job> = Box::new(Call { work, verb, memory, value: None, answer });
         match self {
             Self::Inline(session) => {
+                let mode = if matches!(lane, Lane::Write) { Mode::Write } else { Mode::Read };
                 session.lock().unwrap_or_else(PoisonError::into_inner).run_group(mode, vec![job]);
             }
-            Self::Threads { writer, .. } if mode == Mode::Write => writer.send(job)?,
-            Self::Threads { reader, .. } => reader.send(job)?,
+            Self::Threads { writer, reader, queries } => match lane {
+                Lane::Write => writer.send(job)?,
+                Lane::Read => reader.send(job)?,
+                Lane::Query => queries.send(job)?,
+            },
         }
         answered.await.unwrap_or_else(|_| Err(StoreError::away("the store's thread gave no answer")))
     }

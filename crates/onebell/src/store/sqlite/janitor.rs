@@ -14,7 +14,7 @@ use crate::store::{Guarded, JanitorStore, Pruned, Result, Retention};
 #[async_trait]
 impl JanitorStore for SqliteStore {
     async fn janitor_now(&self) -> Result<Moment> {
-        self.now().await
+        Ok(self.now())
     }
 
     async fn prune(&self, term: &Term, retention: &Retention) -> Result<Guarded<Pruned>> {

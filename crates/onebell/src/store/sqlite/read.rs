@@ -10,11 +10,11 @@ use super::grant::request;
 use super::statements::Statement as S;
 use super::transaction::{Outcome, Tx, Values};
 use super::views::{job_view, message_view, replica_view, run_detail, run_view, skip_view};
+use crate::model::RunId;
 use crate::model::message::MessageStatus;
 use crate::model::recovery::RecoveryRequest;
 use crate::model::run::RunStatus;
 use crate::model::step::StepStatus;
-use crate::model::{Moment, RunId};
 use crate::store::{
     JobView, MessageFilter, MessageView, Prevented, ReadStore, ReplicaView, Result, RunDetail, RunFilter, RunView, SkipView,
     StatusView,
@@ -22,13 +22,6 @@ use crate::store::{
 
 /// What a limit of zero stands for.
 const LIMIT: u32 = 1_000;
-
-impl SqliteStore {
-    /// The store's clock.
-    pub(super) async fn now(&self) -> Result<Moment> {
-        self.engine.read(|tx| Ok(tx.now)).await
-    }
-}
 
 #[async_trait]
 impl ReadStore for SqliteStore {

@@ -1,6 +1,8 @@
 //! A run with all its steps, read under the write lock, and the writing of what follows from it.
 //! What follows, `model::run::advance` decides.
 
+use std::collections::BTreeSet;
+
 use super::columns::{count, from_json, to_json};
 use super::new_steps;
 use super::statements::Statement as S;
@@ -170,9 +172,12 @@ impl RunGraph {
     }
 
     fn move_steps(&mut self, tx: &Tx<'_>, event: StepEvent, changes: &[Change]) -> Outcome<()> {
-        let named = |node: &Node| changes.iter().any(|change| matches!(change, Change::Step(name, _) if *name == node.view.name));
+        let names: BTreeSet<&str> = changes
+            .iter()
+            .filter_map(|change| if let Change::Step(name, _) = change { Some(name.as_str()) } else { None })
+            .collect();
         let mut ids = Vec::with_capacity(changes.len());
-        for node in self.nodes.iter_mut().filter(|node| named(node)) {
+        for node in self.nodes.iter_mut().filter(|node| names.contains(node.view.name.as_str())) {
             node.view.status = node.view.status.on(event).unwrap_or(node.view.status);
             ids.push(node.id.as_str());
         }

@@ -22,7 +22,7 @@ const GRANT: Verb = Verb::with_points("grant.before_commit", "grant.after_commit
 #[async_trait]
 impl SchedulerStore for SqliteStore {
     async fn scheduler_now(&self) -> Result<Moment> {
-        self.now().await
+        Ok(self.now())
     }
 
     async fn jobs_named(&self, names: Option<&[String]>) -> Result<Vec<JobState>> {

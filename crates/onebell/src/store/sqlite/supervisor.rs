@@ -13,7 +13,7 @@ use crate::store::{Result, SupervisorStore, Sweep};
 #[async_trait]
 impl SupervisorStore for SqliteStore {
     async fn supervisor_now(&self) -> Result<Moment> {
-        self.now().await
+        Ok(self.now())
     }
 
     async fn request_recovery(&self, sweep: &Sweep) -> Result<u32> {

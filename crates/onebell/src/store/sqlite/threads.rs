@@ -1,4 +1,4 @@
-//! The store's threads: one that writes in groups, one that reads. Each owns its connection.
+//! The store's threads: one that writes in groups, and those that read. Each owns its connection.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender, channel};
