@@ -38,6 +38,19 @@ enum Fault {
     SlowAfter(Duration),
 }
 
+impl Fault {
+    fn word(self) -> &'static str {
+        match self {
+            Self::None => "well",
+            Self::LostBefore => "lost before",
+            Self::LostAfter => "lost after",
+            Self::Contended => "contended",
+            Self::SlowBefore(_) => "slow before",
+            Self::SlowAfter(_) => "slow after",
+        }
+    }
+}
+
 impl FaultyStore {
     /// Of the process number `process`, whose clock is `timer`.
     pub fn new(ground: Arc<Ground>, timer: Arc<ManualTimer>, process: usize) -> Self {
@@ -83,6 +96,7 @@ impl FaultyStore {
         let fault = self.draw();
         if fault != Fault::None {
             self.ground.note(|| format!("p{} {verb}: {fault:?}", self.process));
+            self.ground.inner().tally.count("call", fault.word());
         }
         match fault {
             Fault::LostBefore => {

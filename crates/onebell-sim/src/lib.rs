@@ -17,6 +17,7 @@ pub mod recipient;
 pub mod replica;
 pub mod shadow;
 pub mod snapshot;
+pub mod tally;
 pub mod work;
 pub mod world;
 

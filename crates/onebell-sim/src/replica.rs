@@ -15,7 +15,7 @@ use onebell::model::{JobId, ReplicaId, StepId};
 use onebell::roles::agent::{Agent, StepWork, Taken};
 use onebell::roles::relay::{MessageWork, Relay};
 use onebell::roles::scheduler::{Carried, Report};
-use onebell::store::{MessageSettled, Renewal, Result, Settled, Store};
+use onebell::store::{MessageSettled, Renewal, Result, Settled};
 use onebell::time::{ManualTimer, Timer};
 use tokio::sync::watch;
 
@@ -274,11 +274,13 @@ impl Replica {
         self.due[round as usize] = Duration::ZERO;
     }
 
-    pub(crate) fn whole_store(&self) -> Arc<dyn Store> {
-        Arc::clone(&self.store) as Arc<dyn Store>
+    pub(crate) fn hint_all(&mut self) {
+        for round in [Loop::Schedule, Loop::Take, Loop::Deliver] {
+            self.hint(round);
+        }
     }
 
-    /// Why the process that is forgotten may not be asked for its name again.
+    /// Its number, and the id that it has now.
     pub fn name(&self) -> String {
         self.identity.as_ref().map_or_else(|| format!("p{}", self.number), |id| format!("p{} ({id})", self.number))
     }

@@ -31,7 +31,10 @@ macro_rules! tables {
         impl Snapshot {
             fn take(&mut self, tables: &serde_json::Map<String, Value>) -> Changes {
                 Changes {
-                    $($name: self.$name.take(tables.get(stringify!($name)).and_then(Value::as_str).unwrap_or_default())),+
+                    $($name: match tables.get(stringify!($name)) {
+                        Some(text) => self.$name.take(text.as_str().unwrap_or_default()),
+                        None => Vec::new(),
+                    }),+
                 }
             }
         }
@@ -77,9 +80,9 @@ tables! {
 }
 
 impl Snapshot {
-    /// Reads the tables anew: what changed since the last time.
-    pub fn refresh(&mut self, store: &Arc<SqliteStore>) -> Changes {
-        let text = at_once(store.query_rows(sql::ALL)).unwrap_or_else(|error| panic!("the tables cannot be read: {error}"));
+    /// Reads the tables anew: what changed since the last time. `whole`: all tables, else only those of renewals and terms.
+    pub fn refresh(&mut self, store: &Arc<SqliteStore>, whole: bool) -> Changes {
+        let text = at_once(store.query_rows(if whole { sql::ALL } else { sql::SIGNS })).unwrap_or_else(|error| panic!("the tables cannot be read: {error}"));
         let rows: Value = serde_json::from_str(&text).unwrap_or_default();
         rows.get(0).and_then(Value::as_object).map(|tables| self.take(tables)).unwrap_or_default()
     }

@@ -15,6 +15,7 @@ use crate::ground::{Ground, START, Trouble, Violation};
 use crate::jobs::{Versions, jobs};
 use crate::people::People;
 use crate::replica::Replica;
+use crate::tally::Tally;
 
 /// How many processes there are.
 const REPLICAS: usize = 3;
@@ -45,6 +46,8 @@ pub struct Told {
     pub turns: usize,
     /// Commits that were checked.
     pub commits: u64,
+    /// What it was made of.
+    pub tally: Tally,
     /// What happened, if it was wanted.
     pub trace: Vec<String>,
 }
@@ -97,7 +100,7 @@ pub fn tell(story: &Story) -> Result<Told, StoreError> {
     }
     let mut inner = ground.inner();
     let trace = inner.trace.take().unwrap_or_default();
-    Ok(Told { violation: inner.violation.clone(), digest: inner.digest.value(), turns, commits: inner.commits, trace })
+    Ok(Told { violation: inner.violation.clone(), digest: inner.digest.value(), turns, commits: inner.commits, tally: inner.tally.clone(), trace })
 }
 
 impl World {
@@ -229,6 +232,7 @@ impl World {
                 let span = Duration::from_millis(500 + self.ground.inner().dice.below(20_000));
                 self.ground.note(|| format!("p{number} is frozen for {span:?}"));
                 self.frozen[number] = self.elapsed + span;
+                self.ground.inner().tally.count("fault", "pause");
             }
             Some(2) => self.jump(),
             Some(3) => {
@@ -236,6 +240,7 @@ impl World {
                 self.ground.note(|| format!("the store is away for {span:?}"));
                 self.away_until = self.elapsed + span;
                 self.ground.inner().away = true;
+                self.ground.inner().tally.count("fault", "away");
             }
             Some(4) => self.people.act(),
             Some(_) => {
@@ -252,6 +257,7 @@ impl World {
     fn crash(&mut self, number: usize) {
         if let Process::Up(replica) = &self.processes[number] {
             self.ground.note(|| format!("{} crashes", replica.name()));
+            self.ground.inner().tally.count("fault", "crash");
             let span = Duration::from_millis(self.ground.inner().dice.below(15_000));
             self.processes[number] = Process::Down { until: self.elapsed + span };
         }
@@ -265,6 +271,7 @@ impl World {
         let now = self.ground.clock.now();
         self.latest = self.latest.max(now);
         let span = Duration::from_secs(seconds);
+        self.ground.inner().tally.count("fault", "jump");
         self.ground.note(|| format!("the store's clock jumps by {seconds}s, forward: {forward}"));
         self.ground.clock.set(if forward { now + span } else { now - span });
     }
@@ -305,6 +312,8 @@ impl World {
             }
             self.passes(Duration::from_millis(1_800));
         }
+        let seconds = self.elapsed.as_secs();
+        self.ground.note(|| format!("at rest after {seconds}s"));
         self.ground.ended();
     }
 

@@ -9,11 +9,12 @@ fn number(name: &str, otherwise: u64) -> u64 {
 #[test]
 fn seeds_hold() {
     let first = number("ONEBELL_SIM_FIRST", 1);
-    let (mut commits, mut turns) = (0, 0);
+    let (mut commits, mut turns, mut tally) = (0, 0, onebell_sim::tally::Tally::default());
     for seed in first..first + number("ONEBELL_SIM_SEEDS", 200) {
         let told = tell(&story(seed)).unwrap();
         commits += told.commits;
         turns += told.turns;
+        tally.add(&told.tally);
         if let Some(violation) = told.violation {
             let mut again = story(seed);
             again.traced = true;
@@ -23,6 +24,7 @@ fn seeds_hold() {
         }
     }
     println!("{commits} commits checked in {turns} turns");
+    tally.iter().for_each(|(name, count)| println!("{count:>8} {name}"));
 }
 
 #[test]

@@ -23,7 +23,11 @@ pub fn check(common: &Common) -> Answer {
         return json(&serde_json::json!({ "jobs": checked }));
     }
     for job in &checked {
-        line(format!("{}  {}", job.job, if job.schedules.is_empty() { "on request".to_owned() } else { job.schedules.join(", ") }));
+        line(format!(
+            "{}  {}",
+            job.job,
+            if job.schedules.is_empty() { "on request".to_owned() } else { job.schedules.join(", ") }
+        ));
         if !job.next.is_empty() {
             let next: Vec<String> = job.next.iter().map(ToString::to_string).collect();
             line(format!("  next     {}", next.join("  ")));
@@ -45,7 +49,8 @@ fn checked(job: &onebell::model::JobDefinition, now: onebell::model::Moment) -> 
     let zones = jiff::tz::db();
     let parsed = job.schedules.iter().map(|schedule| Schedule::parse(schedule, &job.name, zones)).collect::<Result<Vec<_>, _>>();
     let parsed = parsed.map_err(Failure::usage)?;
-    let next = std::iter::successors(next_slot(&parsed, now).map(|slot| slot.at), |at| next_slot(&parsed, *at).map(|slot| slot.at));
+    let next =
+        std::iter::successors(next_slot(&parsed, now).map(|slot| slot.at), |at| next_slot(&parsed, *at).map(|slot| slot.at));
     Ok(Checked {
         job: job.name.clone(),
         schedules: job.schedules.iter().map(crate::jobfile::describe).collect(),

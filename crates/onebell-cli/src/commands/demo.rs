@@ -30,7 +30,9 @@ const LOOK: Duration = Duration::from_millis(100);
 /// Runs both halves and prints what the mail server counted.
 pub async fn demo(common: &Common, args: &Demo) -> Answer {
     let begun = now();
-    let seed = args.seed.unwrap_or_else(|| u64::from(std::process::id()) ^ u64::try_from(onebell::time::host_now().micros()).unwrap_or(0));
+    let seed = args
+        .seed
+        .unwrap_or_else(|| u64::from(std::process::id()) ^ u64::try_from(onebell::time::host_now().micros()).unwrap_or(0));
     let say = |text: &str| {
         if common.format == Format::Table {
             line(text);
@@ -41,7 +43,12 @@ pub async fn demo(common: &Common, args: &Demo) -> Answer {
     say("");
     say("1. Cron on three replicas: each copy runs the job by itself.");
     let naive = naive(&scratch).await?;
-    say(&format!("   The mail server accepted {} e-mails for {} customers: {} too many.", naive.accepted, scratch::CUSTOMERS, naive.duplicates));
+    say(&format!(
+        "   The mail server accepted {} e-mails for {} customers: {} too many.",
+        naive.accepted,
+        scratch::CUSTOMERS,
+        naive.duplicates
+    ));
     say("");
     say(&format!("2. Onebell on three replicas, one of them killed at a drawn moment (seed {seed})."));
     let database = match &common.database {
@@ -103,7 +110,9 @@ async fn with_a_kill(
     let pids = copies.pids();
     killer.aim(pids.clone());
     say(&format!("   The slot is {}. All three wake up for it; one opens it.", slot_text(at)));
+    let pids: Vec<u32> = pids.into_values().collect();
     let ended = to_the_end(store, scratch, &mailbox).await;
+    let lost = lost(store, &pids, begun).await;
     copies.end().await;
     let Decided { doubts, confirmed } = ended?;
     let shot = killer.report();
@@ -116,7 +125,7 @@ async fn with_a_kill(
         confirmed,
         replicas: REPLICAS as u64,
         killed: u64::from(shot.is_some()),
-        recoveries: recoveries(store, &pids.into_values().collect::<Vec<u32>>(), begun).await?,
+        recoveries: lost?,
         seed,
         ..Tally::of(&mailbox.accepted_by_recipient(), scratch::CUSTOMERS)
     };
@@ -181,7 +190,18 @@ async fn decide(store: &dyn Store, scratch: &Scratch, doubts: &[MessageView], ma
     Ok(confirmed)
 }
 
-/// How many of the copies were found lost. In a shared database others come and go: a copy's label ends with its process id.
+/// How many of the copies were found lost. One that died with the last mail takes the others a lease to miss.
+async fn lost(store: &dyn Store, pids: &[u32], begun: Moment) -> Result<u64, Failure> {
+    let end = now() + 5 * scratch::LEASE;
+    loop {
+        match recoveries(store, pids, begun).await? {
+            0 if now() < end => SystemTimer.sleep(LOOK).await,
+            found => return Ok(found),
+        }
+    }
+}
+
+/// In a shared database others come and go: a copy's label ends with its process id.
 async fn recoveries(store: &dyn Store, pids: &[u32], begun: Moment) -> Result<u64, Failure> {
     let is_copy = |replica: &&ReplicaView| {
         let pid = replica.label.rsplit('/').next().and_then(|pid| pid.parse().ok());

@@ -8,10 +8,14 @@ use crate::starter::FILES;
 /// Writes the starter's files, or none if one of them exists.
 pub fn init(dir: &Path) -> Answer {
     if let Some((name, _)) = FILES.iter().find(|(name, _)| dir.join(name).exists()) {
-        return Err(Failure::usage(format!("{} exists already; choose another folder: onebell init DIR", dir.join(name).display())));
+        return Err(Failure::usage(format!(
+            "{} exists already; choose another folder: onebell init DIR",
+            dir.join(name).display()
+        )));
     }
     for (name, text) in FILES {
-        write(&dir.join(name), text).map_err(|error| Failure::usage(format!("cannot write {}: {error}", dir.join(name).display())))?;
+        write(&dir.join(name), text)
+            .map_err(|error| Failure::usage(format!("cannot write {}: {error}", dir.join(name).display())))?;
     }
     line(format!("written to {}: {}", dir.display(), FILES.map(|(name, _)| name).join(", ")));
     line("next: onebell check, then onebell run (in as many copies as you like)");

@@ -32,9 +32,20 @@ async fn list(common: &Common, filter: &MessageFilter) -> Answer {
     let mut table = Table::new(["key", "status", "channel", "tries", "changed", "note"]);
     for message in messages {
         let changed = cell(message.finished_at.or(message.sending_at).or(message.ready_at));
-        table.row([message.key, message.status, message.channel, message.tries.to_string(), changed, message.note.unwrap_or_default()]);
+        table.row([
+            message.key,
+            message.status,
+            message.channel,
+            message.tries.to_string(),
+            changed,
+            message.note.unwrap_or_default(),
+        ]);
     }
-    if table.is_empty() { line("no such message") } else { table.print() }
+    if table.is_empty() {
+        line("no such message")
+    } else {
+        table.print()
+    }
     Ok(())
 }
 
@@ -56,12 +67,7 @@ fn describe(message: &MessageView) {
     line(format!("{}  {}", message.key, message.status));
     line(format!("channel {}  attempt {}  tries {}  promise: {promise}", message.channel, message.attempt, message.tries));
     line(format!("run {}  step {}", cell(message.run.as_ref()), cell(message.step.as_ref())));
-    line(format!(
-        "created {}  sending {}  finished {}",
-        message.created_at,
-        cell(message.sending_at),
-        cell(message.finished_at)
-    ));
+    line(format!("created {}  sending {}  finished {}", message.created_at, cell(message.sending_at), cell(message.finished_at)));
     if let Some(note) = &message.note {
         line(format!("note {note}"));
     }

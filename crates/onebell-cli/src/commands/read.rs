@@ -113,7 +113,12 @@ pub async fn show(common: &Common, run: &str) -> Answer {
         return json(&detail);
     }
     let head = &detail.run;
-    line(format!("{}  {}{}", head.id, head.status, head.reason.as_ref().map(|reason| format!("  ({reason})")).unwrap_or_default()));
+    line(format!(
+        "{}  {}{}",
+        head.id,
+        head.status,
+        head.reason.as_ref().map(|reason| format!("  ({reason})")).unwrap_or_default()
+    ));
     line(format!("job {}  origin {}  scheduled for {}", head.job, head.origin, cell(head.scheduled_for)));
     line(format!("created {}  started {}  finished {}", head.created_at, cell(head.started_at), cell(head.finished_at)));
     if let Some(input) = &detail.input {
@@ -151,7 +156,10 @@ pub async fn show(common: &Common, run: &str) -> Answer {
         line(format!("messages  {}", counts.join(", ")));
     }
     match head.status.as_str() {
-        "parked" => line(format!("it waits for a person: onebell retry {0}, onebell resolve {0} STEP --as …, or onebell cancel {0}", head.id)),
+        "parked" => line(format!(
+            "it waits for a person: onebell retry {0}, onebell resolve {0} STEP --as …, or onebell cancel {0}",
+            head.id
+        )),
         "failed" if detail.steps.iter().any(|step| step.name.ends_with(UNDO_MARK)) => {
             line(format!("its finished steps were undone; for another try: onebell trigger {}", head.job));
         }
@@ -222,7 +230,11 @@ pub async fn skips(common: &Common, job: Option<&str>, limit: u32) -> Answer {
 }
 
 fn print(table: &Table, nothing: &str) -> Answer {
-    if table.is_empty() { line(nothing) } else { table.print() }
+    if table.is_empty() {
+        line(nothing)
+    } else {
+        table.print()
+    }
     Ok(())
 }
 

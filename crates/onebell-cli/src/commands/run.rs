@@ -27,7 +27,9 @@ pub async fn run(common: &Common, args: Run) -> Answer {
         // A replica that was told to stop did what it was asked; who waited for the work has to know what was left out.
         0 => Ok(()),
         _ if !args.until_idle => Ok(()),
-        _ => Err(Failure::Findings(format!("not every job of {0} was carried; see: onebell check -f {0}", common.file.display()))),
+        _ => {
+            Err(Failure::Findings(format!("not every job of {0} was carried; see: onebell check -f {0}", common.file.display())))
+        }
     }
 }
 

@@ -48,7 +48,9 @@ pub async fn trigger(common: &Common, args: &Trigger) -> Answer {
 async fn wait(store: &dyn Store, run: &RunId) -> Result<String, Failure> {
     loop {
         match store.run(run).await {
-            Ok(Some(detail)) if detail.run.finished_at.is_some() || detail.run.status == "parked" => return Ok(detail.run.status),
+            Ok(Some(detail)) if detail.run.finished_at.is_some() || detail.run.status == "parked" => {
+                return Ok(detail.run.status);
+            }
             Ok(Some(_)) => {}
             Ok(None) => return Err(Failure::usage(format!("run {run} is gone: it was pruned"))),
             Err(error) if error.is_passing() => tracing::debug!(%error, "waiting for the database"),
@@ -63,8 +65,12 @@ pub(super) async fn no_such_job(store: &dyn Store, name: &str) -> Failure {
     let known = store.jobs().await.unwrap_or_default();
     let nearest = known.iter().max_by(|a, b| strsim::jaro(&a.name, name).total_cmp(&strsim::jaro(&b.name, name)));
     match nearest {
-        Some(job) if strsim::jaro(&job.name, name) > 0.7 => Failure::usage(format!("no job {name:?}; did you mean {:?}?", job.name)),
+        Some(job) if strsim::jaro(&job.name, name) > 0.7 => {
+            Failure::usage(format!("no job {name:?}; did you mean {:?}?", job.name))
+        }
         Some(_) => Failure::usage(format!("no job {name:?}; see: onebell jobs")),
-        None => Failure::usage(format!("no job {name:?}: none is registered yet; a replica registers those of its job file: onebell run")),
+        None => Failure::usage(format!(
+            "no job {name:?}: none is registered yet; a replica registers those of its job file: onebell run"
+        )),
     }
 }

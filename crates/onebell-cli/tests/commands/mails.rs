@@ -46,7 +46,8 @@ async fn i9_mails_in_doubt_are_shown_first_and_each_is_decided_by_a_person(place
     site.onebell(&["status"]).ended(0).says(&["3 in_doubt", "messages are in doubt", "onebell outbox list"]);
     site.until_idle();
     assert_eq!(mail.mailbox.received().len(), 3, "nothing is sent again by itself");
-    let told = ["in_doubt", "at most once", "nobody can know whether it arrived", "onebell outbox resolve 'reminder/1' --as sent"];
+    let told =
+        ["in_doubt", "at most once", "nobody can know whether it arrived", "onebell outbox resolve 'reminder/1' --as sent"];
     site.onebell(&["outbox", "show", "reminder/1"]).ended(0).says(&told);
 
     silent.store(false, Ordering::SeqCst);
@@ -65,7 +66,11 @@ async fn i9_mails_in_doubt_are_shown_first_and_each_is_decided_by_a_person(place
     assert_eq!(mail.subjects(), ["Reminder 1", "Reminder 2", "Reminder 3", "Reminder 3"], "the one that a person sent again");
     site.onebell(&["outbox", "show", "reminder/3"]).ended(0).says(&["sent", "at least once"]);
 
-    resolve("reminder/1", "sent").ended(2).complains(&["the message is sent", "in doubt can be called sent", "nothing was changed"]);
+    resolve("reminder/1", "sent").ended(2).complains(&[
+        "the message is sent",
+        "in doubt can be called sent",
+        "nothing was changed",
+    ]);
     resolve("reminder/2", "sent").ended(2).complains(&["the message is dropped"]);
     resolve("reminder/3", "drop").ended(2).complains(&["the message is sent"]);
     resolve("reminder/4", "sent").ended(2).complains(&["no message reminder/4"]);

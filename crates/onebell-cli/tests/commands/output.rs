@@ -74,7 +74,10 @@ command = ["sh", "-c", "while [ ! -e go ]; do sleep 0.02; done; echo second"]
 "#;
     let site = Site::new(place, jobs).await;
     site.until_idle();
-    let run = site.onebell(&["trigger", "chatty", "--key", "k", "--format", "json"]).ended(0).json()["run"].as_str().unwrap().to_owned();
+    let run = site.onebell(&["trigger", "chatty", "--key", "k", "--format", "json"]).ended(0).json()["run"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     let _replica = site.replica("a");
     let followed = std::thread::scope(|threads| {
         let following = threads.spawn(|| site.onebell(&["logs", &run, "--follow"]));

@@ -42,7 +42,8 @@ async fn i5_a_key_for_another_job_or_input_is_a_conflict_that_changes_nothing_in
     let site = Site::new(place, JOBS).await;
     site.until_idle();
     let trigger = |job: &str, input: &str| site.onebell(&["trigger", job, "--key", "k", "--input", input]);
-    let run = site.onebell(&["trigger", "report", "--key", "k", "--input", r#"{"a": 1, "b": [2.50]}"#, "--format", "json"]).json();
+    let run =
+        site.onebell(&["trigger", "report", "--key", "k", "--input", r#"{"a": 1, "b": [2.50]}"#, "--format", "json"]).json();
     for state in ["queued or running", "succeeded"] {
         // The same value, written otherwise.
         trigger("report", r#"{"b":[2.5],"a":1.0}"#).ended(0).says(&["opened before by the same key"]);

@@ -131,7 +131,8 @@ impl Site {
         if self.onebell(&["jobs", "--format", "json"]).ended(0).json()["jobs"].as_array().unwrap().is_empty() {
             self.until_idle();
         }
-        let run = self.onebell(&["trigger", job, "--key", key, "--format", "json"]).ended(0).json()["run"].as_str().unwrap().to_owned();
+        let run =
+            self.onebell(&["trigger", job, "--key", key, "--format", "json"]).ended(0).json()["run"].as_str().unwrap().to_owned();
         self.until_idle();
         run
     }
@@ -251,7 +252,9 @@ impl Answer {
     #[track_caller]
     pub(crate) fn says(self, words: &[&str]) -> Self {
         let out = self.out();
-        words.iter().for_each(|word| assert!(out.contains(word), "onebell {}: no {word:?} in:\n{out}\n{}", self.typed, self.stderr));
+        words
+            .iter()
+            .for_each(|word| assert!(out.contains(word), "onebell {}: no {word:?} in:\n{out}\n{}", self.typed, self.stderr));
         self
     }
 
@@ -319,7 +322,10 @@ impl Mail {
 
     /// `[channels.mail]` of a job file.
     pub(crate) fn channel(&self) -> String {
-        format!("[channels.mail]\nkind = \"smtp\"\nhost = \"127.0.0.1\"\nport = {}\nfrom = \"Onebell <ob@example.com>\"\n", self.port())
+        format!(
+            "[channels.mail]\nkind = \"smtp\"\nhost = \"127.0.0.1\"\nport = {}\nfrom = \"Onebell <ob@example.com>\"\n",
+            self.port()
+        )
     }
 
     /// Recipients and how many mails each got.

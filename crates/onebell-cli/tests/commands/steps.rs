@@ -48,7 +48,8 @@ command = ["sh", "-c", "echo do b >> order; exec sleep 60"]
     let site = Site::new(place, jobs).await;
     let _replica = site.replica("a");
     site.until("the job is registered", || site.onebell(&["jobs"]).out().contains("move"));
-    let run = site.onebell(&["trigger", "move", "--key", "k", "--format", "json"]).ended(0).json()["run"].as_str().unwrap().to_owned();
+    let run =
+        site.onebell(&["trigger", "move", "--key", "k", "--format", "json"]).ended(0).json()["run"].as_str().unwrap().to_owned();
     site.until("b works", || site.lines("order").len() == 2);
     site.onebell(&["cancel", &run]).ended(0);
     site.until_status(&run, "cancelled");
@@ -75,7 +76,8 @@ command = ["sh", "-c", "echo booked >> booked"]
     site.onebell(&["check"]).ended(0).says(&["pay      at most once"]);
     let first = site.replica("first");
     site.until("the job is registered", || site.onebell(&["jobs"]).out().contains("pay"));
-    let run = site.onebell(&["trigger", "pay", "--key", "k", "--format", "json"]).ended(0).json()["run"].as_str().unwrap().to_owned();
+    let run =
+        site.onebell(&["trigger", "pay", "--key", "k", "--format", "json"]).ended(0).json()["run"].as_str().unwrap().to_owned();
     site.until("it pays", || site.lines("paid").len() == 1);
     let second = site.replica("second");
     let live = || site.status()["replicas"] == 2;
@@ -125,7 +127,8 @@ command = ["sleep", "60"]
 /// Names that are hard to carry, and a number that no float holds.
 const ROWS: &str = "{\"id\":\"1\",\"email\":\"a@example.com\",\"name\":\"Đặng, \\\"Hạnh\\\"\",\"amount\":\"12345678901234567890.10\"}\n\
                     {\"id\":\"2\",\"email\":\"b@example.com\",\"name\":\"O'Neil\",\"amount\":\"0.10\"}\n";
-const CSV: &str = "id,email,name,amount\n1,a@example.com,\"Đặng, \"\"Hạnh\"\"\",12345678901234567890.10\n2,b@example.com,O'Neil,0.10\n";
+const CSV: &str =
+    "id,email,name,amount\n1,a@example.com,\"Đặng, \"\"Hạnh\"\"\",12345678901234567890.10\n2,b@example.com,O'Neil,0.10\n";
 const QUERY: &str = "SELECT id, email, name, amount FROM owing ORDER BY id";
 const SETUP: &str = "CREATE TABLE owing (id text, email text, name text, amount text); \
     INSERT INTO owing VALUES ('1', 'a@example.com', 'Đặng, \"Hạnh\"', '12345678901234567890.10'), \

@@ -49,7 +49,10 @@ fn there_is_no_colour_where_nobody_sees_it_or_wants_it() {
     let on_terminal = |no_color: bool| {
         let program = env!("CARGO_BIN_EXE_onebell");
         let mut command = std::process::Command::new("script");
-        command.args(["-qec", &format!("{program} run --until-idle"), "/dev/null"]).current_dir(site.folder()).env("TERM", "xterm");
+        command
+            .args(["-qec", &format!("{program} run --until-idle"), "/dev/null"])
+            .current_dir(site.folder())
+            .env("TERM", "xterm");
         command.env_remove("NO_COLOR").env_remove("ONEBELL_LOG").env_remove("ONEBELL_DATABASE");
         if no_color {
             command.env("NO_COLOR", "1");

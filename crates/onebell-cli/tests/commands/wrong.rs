@@ -5,7 +5,8 @@ use crate::site::{Place, Site};
 #[test]
 fn an_unknown_key_is_told_at_its_place_with_the_nearest_right_one() {
     let site = Site::plain("[jobs.backup]\nscedule = \"0 3 * * *\"\ncommand = [\"true\"]\n");
-    let told = ["onebell.toml:2:1: unknown key \"scedule\"; did you mean \"schedule\"?", "2 | scedule = \"0 3 * * *\"", "^^^^^^^"];
+    let told =
+        ["onebell.toml:2:1: unknown key \"scedule\"; did you mean \"schedule\"?", "2 | scedule = \"0 3 * * *\"", "^^^^^^^"];
     site.onebell(&["check"]).ended(2).complains(&told);
     site.onebell(&["run", "--until-idle"]).ended(2).complains(&told);
     assert!(!site.path("onebell.db").exists(), "nothing was begun");
@@ -33,7 +34,8 @@ fn an_unreadable_file_is_named_with_its_place_and_remedy() {
 #[test]
 fn every_problem_of_a_file_is_told_at_once() {
     let site = Site::plain("[jobs.a]\nevry = \"1h\"\ncommand = []\n[jobs.b]\ntimeout = 5\ncommand = [\"true\"]\n");
-    let told = ["onebell.toml:2:1:", "did you mean \"every\"?", "onebell.toml:3:11:", "onebell.toml:5:11:", "expected a duration"];
+    let told =
+        ["onebell.toml:2:1:", "did you mean \"every\"?", "onebell.toml:3:11:", "onebell.toml:5:11:", "expected a duration"];
     site.onebell(&["check", "--format", "json"]).ended(2).complains(&told);
 }
 
@@ -45,8 +47,11 @@ async fn a_wrong_job_does_not_stop_the_others_and_who_waits_is_told(place: Place
     let never = "[jobs.never]\nschedule = \"0 0 30 2 *\"\ncommand = [\"true\"]\n";
     site.write("onebell.toml", format!("{twice}{good}{never}"));
     site.onebell(&["trigger", "good", "--key", "k"]).ended(0);
-    let told =
-        ["onebell.toml:3:7: two definitions of job \"twice\" (the first is in line 1); rename or remove one", "onebell.toml:8:12:", "never"];
+    let told = [
+        "onebell.toml:3:7: two definitions of job \"twice\" (the first is in line 1); rename or remove one",
+        "onebell.toml:8:12:",
+        "never",
+    ];
     site.onebell(&["check"]).ended(2).complains(&told);
     let ran = site.onebell(&["run", "--until-idle"]).ended(3).complains(&told);
     ran.complains(&["this job is not carried; the others go on", "not every job of onebell.toml was carried", "onebell check"]);
@@ -73,7 +78,10 @@ async fn a_job_that_is_spoilt_later_loses_nothing(place: Place) {
     site.onebell(&["jobs"]).ended(0).says(&["work", "other"]);
     assert!(replica.stop().success());
     site.write("onebell.toml", format!("{other}{good}"));
-    site.onebell(&["retry", &site.onebell(&["runs", "--job", "work", "--format", "json"]).json()["runs"][0]["id"].as_str().unwrap()]);
+    site.onebell(&[
+        "retry",
+        &site.onebell(&["runs", "--job", "work", "--format", "json"]).json()["runs"][0]["id"].as_str().unwrap(),
+    ]);
     site.until_idle();
     assert_eq!(site.lines("worked").len(), 1);
     assert_eq!(site.onebell(&["runs", "--job", "work", "--format", "json"]).json()["runs"][0]["status"], "succeeded");

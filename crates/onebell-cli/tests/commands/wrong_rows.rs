@@ -46,8 +46,14 @@ async fn a_line_break_in_a_mail_header_sends_nothing_not_even_the_rows_before_it
     let wrong = "{\"id\":1,\"email\":\"a@example.com\",\"subject\":\"A\"}\n\
                  {\"id\":2,\"email\":\"b@example.com\",\"subject\":\"B\\r\\nBcc: c@example.com\"}\n";
     let words = ["row 2 (line 2 of ", "rows.ndjson): subject", "line break", "nothing was sent"];
-    refused_whole_and_whole_after_it_was_mended(place, ("ndjson", "x"), wrong, &wrong.replace("\\r\\nBcc: c@example.com", ""), &words)
-        .await;
+    refused_whole_and_whole_after_it_was_mended(
+        place,
+        ("ndjson", "x"),
+        wrong,
+        &wrong.replace("\\r\\nBcc: c@example.com", ""),
+        &words,
+    )
+    .await;
 }
 
 async fn a_template_that_names_a_missing_field_sends_nothing_and_names_the_fields_that_are_there(place: Place) {
@@ -59,7 +65,8 @@ async fn a_template_that_names_a_missing_field_sends_nothing_and_names_the_field
 
 async fn a_file_of_rows_that_is_not_there_is_named_and_nothing_is_lost(place: Place) {
     let right = "id,email,subject\n1,a@example.com,A\n2,b@example.com,B\n";
-    refused_whole_and_whole_after_it_was_mended(place, ("csv", "x"), "", right, &["cannot read ", "rows.csv: No such file"]).await;
+    refused_whole_and_whole_after_it_was_mended(place, ("csv", "x"), "", right, &["cannot read ", "rows.csv: No such file"])
+        .await;
 }
 
 crate::everywhere!(

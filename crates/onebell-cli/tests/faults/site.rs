@@ -128,7 +128,11 @@ impl Site {
         let mut text = String::new();
         for entry in std::fs::read_dir(self.folder.path()).unwrap().filter_map(Result::ok) {
             if entry.path().extension().is_some_and(|extension| extension == "log") {
-                text.push_str(&format!("== {}\n{}\n", entry.path().display(), std::fs::read_to_string(entry.path()).unwrap_or_default()));
+                text.push_str(&format!(
+                    "== {}\n{}\n",
+                    entry.path().display(),
+                    std::fs::read_to_string(entry.path()).unwrap_or_default()
+                ));
             }
         }
         text

@@ -19,7 +19,7 @@ impl Replica {
             (_, Done::Enlisted(answer, asked)) => self.enlisted(answer, asked),
             (_, Done::Renewed(answer, asked)) => self.renewed(answer, asked),
             (_, Done::Scheduled(Ok(report))) if report.moved() => {
-                [Loop::Take, Loop::Deliver, Loop::Schedule].map(|round| self.hint(round));
+                self.hint_all();
             }
             (_, Done::Taken(answer)) => self.taken(answer),
             (_, Done::Adopted(Ok(found))) => {
@@ -36,7 +36,7 @@ impl Replica {
             (What::Step(step, attempt), Done::Step(settled)) => {
                 self.ground.note(|| format!("p{} {step} #{attempt}: {settled:?}", self.number));
                 self.in_hand.remove(&(step, attempt));
-                [Loop::Schedule, Loop::Take, Loop::Deliver].map(|round| self.hint(round));
+                self.hint_all();
             }
             (What::Message(key), Done::Message(settled)) => {
                 self.ground.note(|| format!("p{} {key}: {settled:?}", self.number));

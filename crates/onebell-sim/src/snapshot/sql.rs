@@ -40,3 +40,10 @@ pub(super) const ALL: &str = concat!(
     table!("replicas", "replica_id", "beat, lost_at, left_at, jobs", "onebell_replicas"), ", ",
     table!("terms", "duty", "holder, epoch, expires_at", "onebell_terms"),
 );
+
+/// What renewals and terms write.
+pub(super) const SIGNS: &str = concat!(
+    "SELECT ",
+    table!("replicas", "replica_id", "beat, lost_at, left_at, jobs", "onebell_replicas"), ", ",
+    table!("terms", "duty", "holder, epoch, expires_at", "onebell_terms"),
+);

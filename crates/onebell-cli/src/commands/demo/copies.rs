@@ -139,7 +139,8 @@ impl Killer {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.seen += 1;
         // The end of a connection names nobody that could still be hit half-way.
-        if state.shot.is_none() && state.seen >= self.drawn
+        if state.shot.is_none()
+            && state.seen >= self.drawn
             && let Some(pid) = state.pids.get(&event.ehlo).copied()
         {
             signal(Some(pid), Signal::KILL);

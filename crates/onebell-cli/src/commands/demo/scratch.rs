@@ -1,6 +1,7 @@
 //! The demo's folder: job files that differ only in the EHLO name, and everything the demo may remove again.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use onebell::model::{JobId, Moment};
 use onebell::store::{RunFilter, Store};
@@ -17,6 +18,8 @@ pub(super) const CUSTOMERS: u64 = 120;
 const JOB: &str = "debt-reminders";
 const TABLE: &str = "debts";
 const PREFIX: &str = "reminder/";
+/// Short, so that the takeover can be watched.
+pub(super) const LEASE: Duration = Duration::from_secs(2);
 /// Whose domain the Message-ID carries.
 const FROM_DOMAIN: &str = "example.com";
 
@@ -56,7 +59,8 @@ impl Scratch {
                 "pull.sql" => text.replace(TABLE, &self.table()),
                 _ => text.to_owned(),
             };
-            write(&folder.join(name), &text).map_err(|error| Failure::usage(format!("cannot write the demo's files: {error}")))?;
+            write(&folder.join(name), &text)
+                .map_err(|error| Failure::usage(format!("cannot write the demo's files: {error}")))?;
         }
         Ok(folder.join("onebell.toml"))
     }
@@ -66,8 +70,7 @@ impl Scratch {
         let broken = |what: &str| Failure::usage(format!("the example's job file has no {what}"));
         let mut file: toml::Table = text.parse().map_err(Failure::usage)?;
         let mut replica = toml::Table::new();
-        // A short lease, so that the takeover can be watched.
-        replica.insert("lease".to_owned(), "2s".into());
+        replica.insert("lease".to_owned(), format!("{}s", LEASE.as_secs()).into());
         file.insert("replica".to_owned(), replica.into());
         let mail = file.get_mut("channels").and_then(|channels| channels.get_mut("mail")).and_then(toml::Value::as_table_mut);
         let mail = mail.ok_or_else(|| broken("[channels.mail]"))?;
@@ -120,7 +123,9 @@ impl Scratch {
     pub(super) fn logs(&self) -> String {
         let Ok(entries) = std::fs::read_dir(&self.folder) else { return String::new() };
         let mut text = String::new();
-        for path in entries.filter_map(Result::ok).map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|e| e == "log")) {
+        for path in
+            entries.filter_map(Result::ok).map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|e| e == "log"))
+        {
             let log = std::fs::read_to_string(&path).unwrap_or_default();
             let tail: Vec<&str> = log.lines().rev().take(8).collect();
             text.push_str(&format!("-- {}\n{}\n", path.display(), tail.into_iter().rev().collect::<Vec<_>>().join("\n")));

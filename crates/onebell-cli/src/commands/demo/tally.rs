@@ -58,7 +58,10 @@ impl Tally {
                 self.in_doubt, self.confirmed
             ));
         }
-        lines.push(format!("   {} replicas, {} killed, {} found lost and recovered.", self.replicas, self.killed, self.recoveries));
+        lines.push(format!(
+            "   {} replicas, {} killed, {} found lost and recovered.",
+            self.replicas, self.killed, self.recoveries
+        ));
         lines.push(String::new());
         lines.push("Three replicas, one bell. Next: onebell init".to_owned());
         lines
