@@ -1,5 +1,6 @@
 //! What must hold after every commit, one file per invariant.
 
+mod admission;
 mod doors;
 mod i00_acknowledged_stays;
 mod i01_one_run_per_slot;
@@ -64,6 +65,7 @@ pub trait Check: Send {
 pub fn all() -> Vec<Box<dyn Check>> {
     vec![
         Box::<machines::Machines>::default(),
+        Box::<admission::Admission>::default(),
         Box::<doors::Doors>::default(),
         Box::<i00_acknowledged_stays::I00>::default(),
         Box::<i01_one_run_per_slot::I01>::default(),

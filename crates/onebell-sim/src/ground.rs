@@ -151,6 +151,9 @@ impl Ground {
         let whole = !sign || inner.signs.is_multiple_of(4);
         let changes = inner.snapshot.refresh(&self.store, whole);
         inner.tally.take(&changes);
+        if inner.trace.is_some() {
+            changes.told().into_iter().for_each(|line| inner.note(|| line));
+        }
         for change in &changes.messages {
             if let Some(row) = change.after.as_ref().filter(|row| row.status == "sending") {
                 inner.shadow.marked.insert((change.key.clone(), row.attempt));

@@ -63,7 +63,7 @@ fn policies(dice: &mut Dice, job: &mut JobDefinition) {
     job.missed = *dice.pick(&[Missed::Latest, Missed::Skip, Missed::All(3)]);
     job.missed_window = Duration::from_secs(*dice.pick(&[30, 300, 3_600]));
     for step in &mut job.steps {
-        step.timeout = Duration::from_secs(*dice.pick(&[4, 8, 15]));
+        step.timeout = Duration::from_secs(*dice.pick(&[4, 12, 40]));
         step.hard_limit = step.timeout * u32::try_from(1 + dice.below(3)).unwrap_or(1);
         step.retry = retry(dice);
         step.on_lost = *dice.pick(&[OnLost::Retry, OnLost::Retry, OnLost::Hold, OnLost::Fail]);

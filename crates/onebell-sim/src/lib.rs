@@ -12,6 +12,7 @@ pub mod executor;
 pub mod faulty;
 pub mod ground;
 pub mod jobs;
+pub mod mutants;
 pub mod people;
 pub mod recipient;
 pub mod replica;

@@ -88,6 +88,38 @@ impl Snapshot {
     }
 }
 
+impl Changes {
+    /// What moved, a line each, for a trace.
+    pub fn told(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        let mut line = |kind: &str, key: &str, before: Option<&str>, after: Option<&str>| {
+            if before != after {
+                lines.push(format!("    {kind} {key}: {} -> {}", before.unwrap_or("-"), after.unwrap_or("-")));
+            }
+        };
+        for change in &self.runs {
+            let status = |row: &Option<Arc<RunRow>>| row.as_ref().map(|row| row.status.clone());
+            line("run", &change.key, status(&change.before).as_deref(), status(&change.after).as_deref());
+        }
+        for change in &self.steps {
+            let status = |row: &Option<Arc<StepRow>>| row.as_ref().map(|row| row.status.clone());
+            line("step", &change.key, status(&change.before).as_deref(), status(&change.after).as_deref());
+        }
+        for change in &self.attempts {
+            let status = |row: &Option<Arc<AttemptRow>>| row.as_ref().map(|row| row.outcome.clone());
+            line("attempt", &change.key, status(&change.before).as_deref(), status(&change.after).as_deref());
+        }
+        for change in &self.messages {
+            let status = |row: &Option<Arc<MessageRow>>| row.as_ref().map(|row| row.status.clone());
+            line("message", &change.key, status(&change.before).as_deref(), status(&change.after).as_deref());
+        }
+        for change in &self.skips {
+            line("skip", &change.key, None, change.after.as_ref().map(|row| row.reason.as_str()));
+        }
+        lines
+    }
+}
+
 /// A number that grows with every row that is written.
 pub fn writes(store: &Arc<SqliteStore>) -> String {
     at_once(store.query_rows("SELECT total_changes() AS n")).unwrap_or_default()

@@ -34,3 +34,14 @@ fn the_same_seed_gives_the_same_history() {
         assert_eq!((one.digest, one.turns, one.commits), (other.digest, other.turns, other.commits));
     }
 }
+
+/// Shows the history of `ONEBELL_SIM_FIRST`, lines with `ONEBELL_SIM_ABOUT` only: for whoever looks for the cause.
+#[test]
+fn a_history_can_be_read() {
+    let mut story = story(number("ONEBELL_SIM_FIRST", 1));
+    story.traced = true;
+    let about = std::env::var("ONEBELL_SIM_ABOUT").unwrap_or_default();
+    let told = tell(&story).unwrap();
+    assert!(!told.trace.is_empty());
+    told.trace.iter().filter(|line| line.contains(&about)).for_each(|line| println!("{line}"));
+}

@@ -27,46 +27,50 @@ const PATIENCE: Duration = Duration::from_secs(180);
 /// Between two looks at the store.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Runs both halves and prints what the mail server counted.
+/// Runs both halves and prints what the mail server counted. Whatever happens, Ctrl-C too, nothing of it is left behind.
 pub async fn demo(common: &Common, args: &Demo) -> Answer {
     let begun = now();
-    let seed = args
-        .seed
-        .unwrap_or_else(|| u64::from(std::process::id()) ^ u64::try_from(onebell::time::host_now().micros()).unwrap_or(0));
+    let seed = args.seed.unwrap_or_else(|| u64::from(std::process::id()) ^ onebell::time::host_now().micros().unsigned_abs());
+    let scratch = Scratch::new(seed, args.keep)?;
+    let database = match &common.database {
+        Some(_) => Database::choose(common, None)?,
+        None => Database::Sqlite(scratch.path("onebell.db")),
+    };
     let say = |text: &str| {
         if common.format == Format::Table {
             line(text);
         }
     };
-    let scratch = Scratch::new(seed, args.keep)?;
-    say("One job, 120 customers, three copies of the service.");
-    say("");
-    say("1. Cron on three replicas: each copy runs the job by itself.");
-    let naive = naive(&scratch).await?;
-    say(&format!(
-        "   The mail server accepted {} e-mails for {} customers: {} too many.",
-        naive.accepted,
-        scratch::CUSTOMERS,
-        naive.duplicates
-    ));
-    say("");
-    say(&format!("2. Onebell on three replicas, one of them killed at a drawn moment (seed {seed})."));
-    let database = match &common.database {
-        Some(_) => Database::choose(common, None)?,
-        None => Database::Sqlite(scratch.path("onebell.db")),
+    let shown = tokio::select! {
+        shown = both_halves(&scratch, &database, seed, &say) => shown,
+        _ = tokio::signal::ctrl_c() => Err(Failure::Work("interrupted".to_owned())),
     };
-    let mut tally = together(&scratch, &database, seed, &say).await?;
-    tally.naive = naive;
-    tally.elapsed_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let erased = scratch.erase(&database).await;
     if args.keep {
         tracing::info!(folder = %scratch.folder().display(), "kept");
     }
+    let tally = Tally { elapsed_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX), ..shown? };
+    erased?;
     if common.format == Format::Json {
         json(&tally)?;
     } else {
         tally.lines().iter().for_each(line);
     }
     tally.verdict()
+}
+
+async fn both_halves(scratch: &Scratch, database: &Database, seed: u64, say: &dyn Fn(&str)) -> Result<Tally, Failure> {
+    let customers = scratch::CUSTOMERS;
+    say("One job, 120 customers, three copies of the service.");
+    say("");
+    say("1. Cron on three replicas: each copy runs the job by itself.");
+    let naive = naive(scratch).await?;
+    let (accepted, duplicates) = (naive.accepted, naive.duplicates);
+    say(&format!("   The mail server accepted {accepted} e-mails for {customers} customers: {duplicates} too many."));
+    say("");
+    say(&format!("2. Onebell on three replicas, one of them killed at a drawn moment (seed {seed})."));
+    let tally = together(scratch, database, seed, say).await?;
+    Ok(Tally { naive, ..tally })
 }
 
 /// Three copies, each with a state of its own: what they send together.
@@ -86,31 +90,19 @@ async fn naive(scratch: &Scratch) -> Result<Naive, Failure> {
     Ok(Naive { accepted: total, duplicates: total - accepted.len() as u64 })
 }
 
-/// Three replicas over one database, one killed: what they sent together. Their rows are removed also when something failed.
+/// Three replicas over one database, one killed: what they sent together.
 async fn together(scratch: &Scratch, database: &Database, seed: u64, say: &dyn Fn(&str)) -> Result<Tally, Failure> {
     let store = database.open().await?;
-    let tally = with_a_kill(scratch, database, store.as_ref(), seed, say).await;
-    let erased = scratch.erase(database, store.as_ref()).await;
-    tally.and_then(|tally| erased.map(|()| tally))
-}
-
-async fn with_a_kill(
-    scratch: &Scratch,
-    database: &Database,
-    store: &dyn Store,
-    seed: u64,
-    say: &dyn Fn(&str),
-) -> Result<Tally, Failure> {
+    let store = store.as_ref();
     let killer = Arc::new(copies::Killer::drawn(seed, scratch::CUSTOMERS));
     let mailbox = copies::mailbox(Some(Arc::clone(&killer))).await?;
     let begun = store.scheduler_now().await?;
     let at = begun + Duration::from_secs(2);
     let files = scratch.job_files("onebell", REPLICAS, mailbox.port(), at)?;
     let copies = Copies::start(&files, &vec![database.clone(); REPLICAS], scratch)?;
-    let pids = copies.pids();
-    killer.aim(pids.clone());
+    let pids: Vec<u32> = copies.pids().into_values().collect();
+    killer.aim(copies.pids());
     say(&format!("   The slot is {}. All three wake up for it; one opens it.", slot_text(at)));
-    let pids: Vec<u32> = pids.into_values().collect();
     let ended = to_the_end(store, scratch, &mailbox).await;
     let lost = lost(store, &pids, begun).await;
     copies.end().await;
@@ -119,7 +111,7 @@ async fn with_a_kill(
     if let Some(shot) = &shot {
         say(&format!("   Replica {} was killed at event {} of the mail server ({}).", shot.replica, shot.event, shot.phase));
     }
-    let tally = Tally {
+    Ok(Tally {
         customers: scratch::CUSTOMERS,
         in_doubt: doubts,
         confirmed,
@@ -128,32 +120,44 @@ async fn with_a_kill(
         recoveries: lost?,
         seed,
         ..Tally::of(&mailbox.accepted_by_recipient(), scratch::CUSTOMERS)
-    };
-    Ok(tally)
+    })
 }
 
 /// What was in doubt, and how much of it had arrived.
+#[derive(Default)]
 struct Decided {
     doubts: u64,
     confirmed: u64,
 }
 
+/// Waits for the end of the demo's run; decides what is in doubt on the way.
 async fn to_the_end(store: &dyn Store, scratch: &Scratch, mailbox: &copies::Inbox) -> Result<Decided, Failure> {
-    finished(store, scratch).await?;
-    let doubts = in_doubt(store, scratch).await?;
-    let confirmed = decide(store, scratch, &doubts, mailbox).await?;
-    finished(store, scratch).await?;
-    Ok(Decided { doubts: doubts.len() as u64, confirmed })
+    let mut decided = Decided::default();
+    loop {
+        let doubts = finished(store, scratch).await?;
+        if doubts.is_empty() {
+            return Ok(decided);
+        }
+        decided.doubts += doubts.len() as u64;
+        decided.confirmed += decide(store, scratch, &doubts, mailbox).await?;
+    }
 }
 
-/// Waits until the demo's run came to its end, or waits for a person because of a message in doubt.
-async fn finished(store: &dyn Store, scratch: &Scratch) -> Result<(), Failure> {
+/// Waits until the demo's run succeeded, or waits for a person because of these messages in doubt.
+async fn finished(store: &dyn Store, scratch: &Scratch) -> Result<Vec<MessageView>, Failure> {
     let begun = now();
     loop {
         let run = store.runs(&scratch.runs()).await.ok().and_then(|runs| runs.into_iter().next());
         if let Some(run) = run {
             match run.status.as_str() {
-                "succeeded" | "parked" => return Ok(()),
+                "succeeded" => return Ok(Vec::new()),
+                "parked" => {
+                    let filter = MessageFilter { status: Some(MessageStatus::InDoubt), run: Some(run.id), limit: 1_000 };
+                    let doubts = store.messages(&filter).await?;
+                    if !doubts.is_empty() {
+                        return Ok(doubts);
+                    }
+                }
                 "failed" | "cancelled" => {
                     let why = run.reason.unwrap_or_default();
                     return Err(Failure::Work(format!("the demo's run {} {}: {why}\n{}", run.id, run.status, scratch.logs())));
@@ -168,12 +172,6 @@ async fn finished(store: &dyn Store, scratch: &Scratch) -> Result<(), Failure> {
     }
 }
 
-async fn in_doubt(store: &dyn Store, scratch: &Scratch) -> Result<Vec<MessageView>, Failure> {
-    let filter = MessageFilter { status: Some(MessageStatus::InDoubt), run: None, limit: 1_000 };
-    let messages = store.messages(&filter).await?;
-    Ok(messages.into_iter().filter(|message| scratch.owns(&message.key)).collect())
-}
-
 /// Asks the demo's own server about each message in doubt: it knows. One that never arrived is sent after all.
 async fn decide(store: &dyn Store, scratch: &Scratch, doubts: &[MessageView], mailbox: &copies::Inbox) -> Result<u64, Failure> {
     let actor = Actor { name: "onebell demo".to_owned(), reason: Some("asked the demo's own mail server".to_owned()) };
@@ -183,9 +181,6 @@ async fn decide(store: &dyn Store, scratch: &Scratch, doubts: &[MessageView], ma
         confirmed += u64::from(arrived);
         let verdict = if arrived { MessageVerdict::Sent } else { MessageVerdict::Resend };
         store.resolve_message(&message.key, verdict, &actor).await?;
-    }
-    while !doubts.is_empty() && store.runs(&scratch.runs()).await?.iter().any(|run| run.status == "parked") {
-        SystemTimer.sleep(LOOK).await;
     }
     Ok(confirmed)
 }

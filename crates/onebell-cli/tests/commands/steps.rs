@@ -124,6 +124,53 @@ command = ["sleep", "60"]
     site.onebell(&["progress", "101"]).ended(2).complains(&["101"]);
 }
 
+async fn k09_exit_codes_say_whether_another_try_can_help_and_the_job_may_say_otherwise(place: Place) {
+    // What a step with two attempts does, and how often it is tried.
+    let table = [
+        ("good", "exit 0", "succeeded", 1),
+        ("again", "exit 1", "exhausted", 2),
+        ("busy", "exit 75", "exhausted", 2),
+        ("usage", "exit 64", "failed", 1),
+        ("data", "exit 65", "failed", 1),
+        ("config", "exit 78", "failed", 1),
+        ("not-executable", "exit 126", "failed", 1),
+        ("not-found", "exit 127", "failed", 1),
+        ("signal", "kill -9 $$", "exhausted", 2),
+        ("said-permanent", "exit 3", "failed", 1),
+        ("said-retry", "exit 66", "exhausted", 2),
+    ];
+    // One that failed takes the others with it: each is a job of its own.
+    let mut jobs = String::new();
+    for (name, script, ..) in table {
+        jobs.push_str(&format!("[jobs.{name}]\ncommand = [\"sh\", \"-c\", \"{script}\"]\n"));
+        jobs.push_str("retry = { attempts = 2, backoff = \"1ms..1ms\" }\nexit_codes = { permanent = [3], retry = [66] }\n");
+    }
+    jobs.push_str("[jobs.none]\ncommand = [\"no-such-program\"]\nretry = { attempts = 2, backoff = \"1ms..1ms\" }\n");
+    let site = Site::new(place, &jobs).await;
+    site.until_idle();
+    let runs: Vec<(&str, &str, u64, String)> = table
+        .iter()
+        .map(|(name, _, status, tries)| (*name, *status, *tries))
+        .chain([("none", "failed", 1)])
+        .map(|(name, status, tries)| {
+            let answer = site.onebell(&["trigger", name, "--key", name, "--format", "json"]).ended(0).json();
+            (name, status, tries, answer["run"].as_str().unwrap().to_owned())
+        })
+        .collect();
+    site.until_idle();
+    for (name, status, tries, run) in runs {
+        let shown = site.onebell(&["show", &run, "--format", "json"]).ended(0).json();
+        let step = &shown["steps"][0];
+        assert_eq!((&step["status"], &step["tries"]), (&json!(status), &json!(tries)), "{name}: {shown:#}");
+        let told = shown.to_string();
+        match name {
+            "signal" => assert!(told.contains("signal 9"), "{told}"),
+            "none" => assert!(told.contains("no-such-program"), "{told}"),
+            _ => {}
+        }
+    }
+}
+
 /// Names that are hard to carry, and a number that no float holds.
 const ROWS: &str = "{\"id\":\"1\",\"email\":\"a@example.com\",\"name\":\"Đặng, \\\"Hạnh\\\"\",\"amount\":\"12345678901234567890.10\"}\n\
                     {\"id\":\"2\",\"email\":\"b@example.com\",\"name\":\"O'Neil\",\"amount\":\"0.10\"}\n";
@@ -197,5 +244,6 @@ crate::everywhere!(
     a_cancelled_run_undoes_what_was_finished,
     work_that_may_run_once_only_is_held_when_its_replica_dies_until_a_person_decides,
     progress_moves_the_end_of_a_claim_and_silence_does_not,
+    k09_exit_codes_say_whether_another_try_can_help_and_the_job_may_say_otherwise,
     a_mail_per_row_whether_rows_come_from_a_step_a_csv_file_an_ndjson_file_or_a_query,
 );

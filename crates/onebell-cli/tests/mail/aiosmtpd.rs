@@ -52,7 +52,7 @@ async fn i9_one_of_three_replicas_is_killed_and_every_customer_has_one_mail(plac
     let world = World::new(place).await;
     let server = MailServer::start(&world.path(""));
     adapt(&world, server.port);
-    let (after, victim) = (1 + drawn(seed, CUSTOMERS - 1), drawn(seed + 1000, 3));
+    let (after, victim) = kill(seed);
     let mut replicas = ["a", "b", "c"].map(|name| world.replica(name));
     until("three replicas carry the job", LIMIT, || {
         world.json(&["status"])["replicas"] == 3 && !world.json(&["jobs"])["jobs"].as_array().unwrap().is_empty()
@@ -82,26 +82,31 @@ async fn i9_one_of_three_replicas_is_killed_and_every_customer_has_one_mail(plac
     assert_eq!(world.json(&["status"])["outbox"]["sent"], CUSTOMERS);
 }
 
-/// Kills after 23, 34, 72 and 106 mails, of different replicas.
-#[test]
-fn the_seeds_kill_different_replicas_early_and_late() {
-    let draws: Vec<(usize, usize)> = SEEDS.map(|seed| (1 + drawn(seed, CUSTOMERS - 1), drawn(seed + 1000, 3))).to_vec();
-    assert!(draws.iter().any(|(after, _)| *after < 40) && draws.iter().any(|(after, _)| *after > 80), "{draws:?}");
-    assert_eq!(draws.iter().map(|(_, victim)| victim).collect::<BTreeSet<_>>().len(), 3, "{draws:?}");
-}
-
 const SEEDS: [u64; 4] = [1, 2, 3, 4];
 
-#[tokio::test(flavor = "multi_thread")]
-async fn sqlite_one_of_three_replicas_is_killed_and_every_customer_has_one_mail() {
-    for seed in SEEDS {
-        i9_one_of_three_replicas_is_killed_and_every_customer_has_one_mail(Place::Sqlite, seed).await;
-    }
+/// After so many mails, which of the three.
+fn kill(seed: u64) -> (usize, usize) {
+    (1 + drawn(seed, CUSTOMERS - 1), usize::try_from(seed % 3).unwrap())
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn postgres_18_one_of_three_replicas_is_killed_and_every_customer_has_one_mail() {
-    for seed in SEEDS {
-        i9_one_of_three_replicas_is_killed_and_every_customer_has_one_mail(Place::Postgres(18), seed).await;
-    }
+#[test]
+fn the_seeds_kill_each_replica_early_in_the_middle_and_late() {
+    assert_eq!(SEEDS.map(kill), [(115, 1), (30, 2), (10, 0), (54, 1)]);
+}
+
+/// Instantiates the promise for each seed on each database.
+macro_rules! for_each_seed {
+    ($($module:ident, $place:expr, $($name:ident, $seed:expr),+;)+) => {
+        $(mod $module {
+            $(#[tokio::test(flavor = "multi_thread")]
+            async fn $name() {
+                super::i9_one_of_three_replicas_is_killed_and_every_customer_has_one_mail($place, super::SEEDS[$seed]).await;
+            })+
+        })+
+    };
+}
+
+for_each_seed! {
+    sqlite_every_customer_has_one_mail, crate::world::Place::Sqlite, seed_1, 0, seed_2, 1, seed_3, 2, seed_4, 3;
+    postgres_18_every_customer_has_one_mail, crate::world::Place::Postgres(18), seed_1, 0, seed_2, 1, seed_3, 2, seed_4, 3;
 }

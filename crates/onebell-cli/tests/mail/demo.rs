@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use onebell_testkit::until;
 use serde_json::{Value, json};
 
-use crate::world::{Place, World};
+use crate::world::{LIMIT, Place, World};
 
 /// In the order of the contract.
 const KEYS: [&str; 13] = [
@@ -34,10 +35,8 @@ fn shown(world: &World, seed: u64, flags: &[&str]) {
     let mut expected = KEYS.to_vec();
     expected.sort_unstable();
     assert_eq!(keys, expected);
-    assert!(
-        KEYS.windows(2).all(|pair| text.find(&format!("\"{}\"", pair[0])) < text.find(&format!("\"{}\"", pair[1]))),
-        "{text}"
-    );
+    let place = |key: &str| text.find(&format!("\n  \"{key}\": ")).unwrap_or_else(|| panic!("{key}: {text}"));
+    assert!(KEYS.is_sorted_by_key(|key| place(key)), "{text}");
     assert_eq!((&demo["customers"], &demo["naive"]), (&json!(120), &json!({"accepted": 360, "duplicates": 240})), "{text}");
     for (key, value) in [("accepted", 120), ("distinct", 120), ("duplicates", 0), ("missing", 0), ("replicas", 3), ("killed", 1)]
     {
@@ -94,6 +93,18 @@ fn sqlite_demo_shows_no_duplicate_and_nobody_missing_and_takes_its_folder_away()
         shown(&world, seed, &[]);
         assert_eq!(std::fs::read_dir(world.path("tmp")).unwrap().count(), 0);
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_demo_that_is_interrupted_leaves_nothing_either() {
+    let world = World::new(Place::Sqlite).await;
+    world.onebell(&["migrate"]);
+    let before = rows(&world).await;
+    let mut demo = world.start("demo", &["demo", "--database", &world.url]);
+    until("mails are under way", LIMIT, || world.json(&["status"])["outbox"]["sent"].as_u64() > Some(0));
+    demo.interrupt();
+    assert_eq!(demo.wait().code(), Some(1));
+    assert_eq!(rows(&world).await, before);
 }
 
 #[tokio::test(flavor = "multi_thread")]

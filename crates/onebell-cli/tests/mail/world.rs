@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use onebell_testkit::{fresh_database, until};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 /// Which database.
@@ -82,8 +83,13 @@ impl World {
 
     /// Starts a replica; its log is kept beside the job file.
     pub(crate) fn replica(&self, name: &str) -> Process {
+        self.start(name, &["run", "--drain", "5s"])
+    }
+
+    /// Starts a command whose stderr is kept as `name.log`.
+    pub(crate) fn start(&self, name: &str, args: &[&str]) -> Process {
         let log = std::fs::File::create(self.path(&format!("{name}.log"))).unwrap();
-        Process(self.command(&["run", "--drain", "5s"]).stdout(Stdio::null()).stderr(log).spawn().unwrap())
+        Process(self.command(args).stdout(Stdio::null()).stderr(log).spawn().unwrap())
     }
 
     /// Raw SQL, for what no command shows: every row as one text.
@@ -121,6 +127,20 @@ impl Process {
     pub(crate) fn kill(&mut self) {
         self.0.kill().unwrap();
         self.0.wait().unwrap();
+    }
+
+    /// SIGINT, as Ctrl-C sends it.
+    pub(crate) fn interrupt(&self) {
+        kill_process(Pid::from_child(&self.0), Signal::INT).unwrap();
+    }
+
+    pub(crate) fn wait(&mut self) -> ExitStatus {
+        let mut ended = None;
+        until("the process ends", LIMIT, || {
+            ended = self.0.try_wait().unwrap();
+            ended.is_some()
+        });
+        ended.unwrap()
     }
 }
 

@@ -40,8 +40,23 @@ impl Check for I04 {
             must(row.times == 1, || format!("the statements of {} were applied {} times", change.key, row.times))?;
             must(completed.contains(row.step.as_str()), || format!("the statements of {} stand without its completion", change.key))?;
         }
+        closed(commit)?;
         complete(commit)
     }
+}
+
+/// A step whose messages are on their way is not done before they are decided.
+fn closed(commit: &Commit<'_>) -> Result<(), String> {
+    for change in commit.changes.steps.iter().filter(|change| change.before.as_ref().is_some_and(|step| step.status == "delivering")) {
+        if commit.call.verb != "close_deliveries" || change.after.as_ref().is_some_and(|step| step.status == "delivering") {
+            continue;
+        }
+        let open = commit.now.messages.iter().find(|(_, row)| {
+            row.step.as_deref() == Some(change.key.as_str()) && matches!(row.status.as_str(), "ready" | "claimed" | "sending")
+        });
+        must(open.is_none(), || format!("{} was closed before {open:?}", change.key))?;
+    }
+    Ok(())
 }
 
 /// What a settlement that was applied as a success declared is there.

@@ -25,6 +25,12 @@ impl Check for I07 {
             must(ours || touched.is_empty(), || format!("{} pruned {touched:?} without a term", term.holder()))?;
             must(ours == matches!(answer, Guarded::Done(_)), || format!("the term held: {ours}, but the answer is {answer:?}"))?;
         }
+        if let Detail::Reported { term, answer } = &commit.call.detail {
+            let epoch = i64::try_from(term.epoch()).unwrap_or(i64::MAX);
+            let ours = self.terms.get(term.duty()) == Some(&(term.holder().to_string(), epoch));
+            must(ours || commit.changes.terms.is_empty(), || format!("{} extended a term of somebody else", term.holder()))?;
+            must(ours == *answer, || format!("the term held: {ours}, but the answer is {answer}"))?;
+        }
         for change in &commit.changes.terms {
             let Some(after) = &change.after else { return Err(format!("the term of {} is gone", change.key)) };
             if let Some(before) = &change.before {

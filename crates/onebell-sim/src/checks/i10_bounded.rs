@@ -22,6 +22,7 @@ impl Check for I10 {
             let counted = claimed.is_none_or(|before| row.tries == before.tries + 1 && row.attempt == before.attempt + 1);
             must(counted, || format!("the claim on {} was not counted: {:?}", change.key, change.before))?;
         }
+        spent(commit)?;
         for change in &commit.changes.messages {
             let Some(row) = change.after.as_ref().filter(|row| row.status == "claimed") else { continue };
             must(row.tries <= row.budget, || format!("message {} spends try {} of {}", change.key, row.tries, row.budget))?;
@@ -31,6 +32,23 @@ impl Check for I10 {
         }
         claims(commit)
     }
+}
+
+/// What failed, or was lost after it had started, stays spent.
+fn spent(commit: &Commit<'_>) -> Result<(), String> {
+    for change in commit.changes.attempts.iter().filter(|change| change.before.is_none()) {
+        let Some(attempt) = change.after.as_ref() else { continue };
+        let costs = match attempt.outcome.as_str() {
+            "retry" | "exhausted" | "failed" => attempt.replica.is_some(),
+            "lost" | "overdue" => attempt.started_at.is_some(),
+            _ => false,
+        };
+        let step = commit.changes.steps.iter().find(|step| step.key == attempt.step);
+        let Some((before, after)) = step.and_then(|step| Some((step.before.as_ref()?, step.after.as_ref()?))) else { continue };
+        let kept = before.tries == after.tries;
+        must(!costs || kept, || format!("{} was {} and its tries went from {} to {}", change.key, attempt.outcome, before.tries, after.tries))?;
+    }
+    Ok(())
 }
 
 fn claims(commit: &Commit<'_>) -> Result<(), String> {

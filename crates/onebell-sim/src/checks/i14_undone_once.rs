@@ -31,6 +31,12 @@ impl Check for I14 {
             }
         }
         for change in &commit.changes.runs {
+            let goes = change.after.as_ref().is_some_and(|run| run.goal.is_some());
+            if goes && change.before.as_ref().is_some_and(|before| before.goal.is_none()) {
+                unsent_are_dropped(commit.now, &change.key)?;
+            }
+        }
+        for change in &commit.changes.runs {
             let Some(run) = change.after.as_ref().filter(|run| run.finished_at.is_some()) else { continue };
             if change.before.as_ref().is_some_and(|before| before.status != run.status) {
                 ended(commit.now, &change.key, &run.status)?;
@@ -61,6 +67,14 @@ fn in_order(now: &Snapshot, key: &str, undo: &StepRow) -> Result<(), String> {
     let mine = place(undo.name.trim_end_matches(MARK));
     let later = of_run().filter(|(_, row)| row.is_undo() && row.name != undo.name).find(|(_, row)| place(row.name.trim_end_matches(MARK)) > mine);
     must(later.is_none(), || format!("{key} began before {:?}", later.map(|(key, _)| key)))
+}
+
+/// A run that begins to fail takes with it what never was on its way.
+fn unsent_are_dropped(now: &Snapshot, run: &str) -> Result<(), String> {
+    let of_run = now.messages.iter().filter(|(_, row)| row.run.as_deref() == Some(run) && row.sending_at.is_none());
+    let mut kept = of_run.filter(|(_, row)| row.status == "ready" || (row.status == "claimed" && !row.run_gone));
+    let kept = kept.next();
+    must(kept.is_none(), || format!("run {run} fails or is cancelled, and {kept:?} would still be sent"))
 }
 
 fn ended(now: &Snapshot, run: &str, status: &str) -> Result<(), String> {

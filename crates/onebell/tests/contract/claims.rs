@@ -10,13 +10,14 @@ use super::world::World;
 contract!(
     a_claim_carries_what_its_handler_needs_and_what_it_costs,
     a_lost_claim_answer_is_read_back_from_what_the_store_says_is_held,
-    a_prefetched_step_starts_its_time_when_it_is_started,
+    a_prefetched_step_begins_its_time_when_it_is_started_and_once,
     a_replica_that_is_not_live_claims_nothing,
     a_step_is_not_claimed_before_it_is_ready,
     a_step_that_must_run_alone_is_taken_by_an_idle_agent_and_nothing_beside_it,
     claims_go_by_priority_then_by_readiness_then_by_id,
     i10_a_claim_takes_no_more_than_was_asked_for,
     i2_a_step_has_one_owner_however_many_agents_ask_at_once,
+    i8_starting_a_lapsed_claim_does_not_bring_it_back,
     only_carried_jobs_handlers_and_queues_are_claimed,
     starting_is_safe_to_repeat_and_says_which_claims_still_hold,
 );
@@ -179,16 +180,34 @@ async fn a_lost_claim_answer_is_read_back_from_what_the_store_says_is_held(world
     assert_eq!(world.store.held_steps(&a).await.unwrap().len(), 1);
 }
 
-async fn a_prefetched_step_starts_its_time_when_it_is_started(world: World) {
-    let run = world.open_run(&job("j", vec![step("a")])).await;
+async fn a_prefetched_step_begins_its_time_when_it_is_started_and_once(world: World) {
+    let run = world.open_run(&job("j", vec![with(step("a"), |step| step.hard_limit = TIMEOUT * 2)])).await;
     let a = world.replica("a").await;
     let ask = ClaimSteps { prefetch: 1, ..world.asks(&a, 0) };
     let claimed = world.store.claim_steps(&ask).await.unwrap().claimed;
     assert!(claimed.len() == 1 && !claimed[0].started);
     world.pass(seconds(40));
-    assert_eq!(world.store.start_steps(&[claimed[0].claim.clone()]).await.unwrap(), [true]);
-    assert_eq!(world.step(&run, "a").await.complete_by, Some(world.now() + TIMEOUT));
-    assert!(world.store.held_steps(&a).await.unwrap()[0].started);
+    let started_at = world.now();
+    for _ in 0..2 {
+        assert_eq!(world.store.start_steps(&[claimed[0].claim.clone()]).await.unwrap(), [true]);
+        assert_eq!(world.step(&run, "a").await.complete_by, Some(started_at + TIMEOUT), "asking again moves nothing");
+        let held = world.store.held_steps(&a).await.unwrap().remove(0);
+        assert_eq!((held.started, held.hard_complete_by), (true, started_at + TIMEOUT * 2));
+        world.pass(seconds(5));
+    }
+}
+
+async fn i8_starting_a_lapsed_claim_does_not_bring_it_back(world: World) {
+    let run = world.open_run(&job("j", vec![step("a")])).await;
+    let a = world.replica("a").await;
+    let ask = ClaimSteps { prefetch: 1, ..world.asks(&a, 0) };
+    let claim = world.store.claim_steps(&ask).await.unwrap().claimed.remove(0).claim;
+    let complete_by = world.step(&run, "a").await.complete_by;
+    world.pass(TIMEOUT + seconds(1));
+    assert_eq!(world.store.start_steps(&[claim]).await.unwrap(), [false]);
+    assert_eq!(world.step(&run, "a").await.complete_by, complete_by);
+    assert_eq!((world.sweeps().await, world.grant_all().await), (1, 1));
+    assert_eq!(world.step(&run, "a").await.tries, 0, "it never began");
 }
 
 async fn starting_is_safe_to_repeat_and_says_which_claims_still_hold(world: World) {

@@ -19,6 +19,7 @@ contract!(
     i9_a_late_no_proves_nothing,
     i9_a_late_yes_proves_a_message_in_doubt_under_the_unchanged_attempt,
     i9_a_message_has_one_relay_however_many_ask_at_once,
+    i9_a_relay_that_lost_its_second_attempt_is_superseded_though_it_settled_the_first,
     i9_a_settlement_is_already_when_its_acknowledgement_was_lost,
     i9_an_unknown_outcome_is_in_doubt_only_after_the_mark,
     i9_marking_is_safe_to_repeat_and_refused_once_the_claim_lapsed,
@@ -214,6 +215,18 @@ async fn i9_a_late_yes_proves_a_message_in_doubt_under_the_unchanged_attempt(wor
     assert_eq!((again.claim.attempt(), again.resent), (2, true));
     assert_eq!(world.deliver(&claim, accepted()).await, MessageSettled::Superseded);
     assert_eq!(world.message_status("n").await, MessageStatus::Claimed);
+}
+
+async fn i9_a_relay_that_lost_its_second_attempt_is_superseded_though_it_settled_the_first(world: World) {
+    world.put("j", vec![mail("m")]).await;
+    let a = world.replica("a").await;
+    let first = world.take(&a).await.claim;
+    world.deliver(&first, Delivery::GivenBack).await;
+    let second = world.take(&a).await.claim;
+    world.pass(TIMEOUT + seconds(1));
+    assert_eq!((world.sweeps().await, world.grant_all().await), (1, 1));
+    assert_eq!(world.deliver(&second, accepted()).await, MessageSettled::Superseded);
+    assert_eq!(world.message_status("m").await, MessageStatus::Ready);
 }
 
 async fn i9_a_late_no_proves_nothing(world: World) {

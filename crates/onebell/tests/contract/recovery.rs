@@ -18,6 +18,7 @@ contract!(
     a_step_is_recovered_when_its_owner_is_not_live,
     an_overdue_step_is_asked_for_granted_and_pending_and_its_old_attempt_is_superseded,
     i10_a_sweep_asks_for_a_bounded_number,
+    i10_total_time_counts_on_over_a_loss,
     i6_one_request_for_each_attempt_however_often_it_is_asked_for,
     i6_several_supervisors_and_schedulers_at_once_recover_once,
     k09_01_a_step_that_kills_its_worker_is_claimed_as_often_as_its_budget_says,
@@ -282,4 +283,17 @@ async fn a_granted_request_is_kept_with_its_time(world: World) {
     assert!(matches!(again, Grant::Refused | Grant::Granted { moved: 0 }), "granted once: {again:?}");
     assert_eq!(world.rows("recovery_requests", "status = 'granted'").await, 1, "and still kept");
     assert_eq!(world.step_status(&run, "a").await, "running");
+}
+
+async fn i10_total_time_counts_on_over_a_loss(world: World) {
+    let bounded = with(step("a"), |step| (step.retry.attempts, step.retry.within_us) = (100, Some(30_000_000)));
+    world.open_run(&job("j", vec![bounded])).await;
+    let dead = world.replica("dead").await;
+    world.claim_one(&dead).await;
+    world.pass(seconds(20));
+    world.declare_lost(&dead).await;
+    let step = world.claim_one(&world.replica("a").await).await;
+    assert!(step.alone);
+    world.pass(seconds(11));
+    assert_eq!(status_of(&world.settle(retries(&step.claim)).await), onebell::model::step::StepStatus::Exhausted);
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use onebell::model::{JobId, Moment};
-use onebell::store::{RunFilter, Store};
+use onebell::store::RunFilter;
 
 use super::slot_text;
 use crate::answer::Failure;
@@ -89,11 +89,6 @@ impl Scratch {
         Ok(text.replace(PREFIX, &format!("{}/{PREFIX}", self.name)))
     }
 
-    /// Whether a message's key is the demo's.
-    pub(super) fn owns(&self, key: &str) -> bool {
-        key.starts_with(&format!("{}/", self.name))
-    }
-
     /// The Message-ID that the channel derives from a key.
     pub(super) fn message_id(&self, key: &str) -> String {
         crate::smtp::message_id(key, FROM_DOMAIN)
@@ -110,11 +105,11 @@ impl Scratch {
     }
 
     /// Removes the demo's own rows from a database that is not its own.
-    pub(super) async fn erase(&self, database: &Database, store: &dyn Store) -> Result<(), Failure> {
+    pub(super) async fn erase(&self, database: &Database) -> Result<(), Failure> {
         if self.keep || matches!(database, Database::Sqlite(path) if path.starts_with(&self.folder)) {
             return Ok(());
         }
-        store.erase_job(&JobId::of_name(&self.name)).await?;
+        database.open().await?.erase_job(&JobId::of_name(&self.name)).await?;
         database.execute(&format!("DROP TABLE IF EXISTS {}", self.table())).await?;
         Ok(())
     }
