@@ -83,8 +83,9 @@ impl Table {
     pub fn lines(&self, width: usize) -> Vec<String> {
         let columns = self.rows.first().map_or(0, Vec::len);
         let length = |text: &String| text.chars().count();
-        let widths: Vec<usize> =
-            (0..columns).map(|column| self.rows.iter().filter_map(|row| row.get(column).map(length)).max().unwrap_or(0)).collect();
+        let widths: Vec<usize> = (0..columns)
+            .map(|column| self.rows.iter().filter_map(|row| row.get(column).map(length)).max().unwrap_or(0))
+            .collect();
         self.rows.iter().map(|row| cut(row, &widths, width)).collect()
     }
 
@@ -102,7 +103,11 @@ fn cut(row: &[String], widths: &[usize], width: usize) -> String {
         text.extend(std::iter::repeat_n(' ', gap));
     }
     let text = text.trim_end();
-    if text.chars().count() <= width { text.to_owned() } else { text.chars().take(width.saturating_sub(1)).chain(['…']).collect() }
+    if text.chars().count() <= width {
+        text.to_owned()
+    } else {
+        text.chars().take(width.saturating_sub(1)).chain(['…']).collect()
+    }
 }
 
 /// The terminal's width; without a terminal nothing is cut.

@@ -329,5 +329,8 @@ fn duration(text: &str) -> Result<Duration, String> {
 
 fn since(text: &str) -> Result<Since, String> {
     let ago = |_| crate::jobfile::duration(text).map(Since::Ago);
-    text.parse().map(Since::At).or_else(ago).map_err(|_| "write an instant (2026-12-01T02:00:00Z) or a time ago (2h, 3d)".to_owned())
+    text.parse()
+        .map(Since::At)
+        .or_else(ago)
+        .map_err(|_| "write an instant (2026-12-01T02:00:00Z) or a time ago (2h, 3d)".to_owned())
 }

@@ -4,8 +4,8 @@ use onebell::model::message::Delivery;
 use onebell::model::recovery::{Grant, RecoveryRequest};
 use onebell::model::{Claim, MessageClaim, ReplicaId, Term};
 use onebell::store::{
-    Acted, ClaimAnswer, ClaimMessages, ClaimSteps, ClaimedMessage, Extension, Guarded, Marked, MessageSettled, MessageVerdict, Opened,
-    Pruned, Renewal, Retention, Settled, Settlement, SlotPlan, Sweep, Trigger, Triggered,
+    Acted, ClaimAnswer, ClaimMessages, ClaimSteps, ClaimedMessage, Extension, Guarded, Marked, MessageSettled, MessageVerdict,
+    Opened, Pruned, Renewal, Retention, Settled, Settlement, SlotPlan, Sweep, Trigger, Triggered,
 };
 
 /// Whose verbs a call belongs to.

@@ -58,7 +58,13 @@ impl FaultyStore {
     }
 
     /// Executes a call, unless it does not come so far.
-    async fn through<T, D>(&self, verb: &'static str, port: Port, run: impl Future<Output = Result<T>> + Send, detail: D) -> Result<T>
+    async fn through<T, D>(
+        &self,
+        verb: &'static str,
+        port: Port,
+        run: impl Future<Output = Result<T>> + Send,
+        detail: D,
+    ) -> Result<T>
     where
         T: Send + Sync,
         D: FnOnce(&T) -> Detail + Send,

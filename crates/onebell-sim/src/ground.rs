@@ -13,8 +13,8 @@ use crate::checks::{self, Check, Commit, End};
 use crate::dice::{Dice, Digest};
 use crate::executor::at_once;
 use crate::shadow::Shadow;
-use crate::tally::Tally;
 use crate::snapshot::{Snapshot, writes};
+use crate::tally::Tally;
 use onebell::store::{Acted, MessageVerdict};
 
 /// When every history begins.
@@ -85,14 +85,13 @@ impl Ground {
     pub fn new(mutants: &[(String, String)], traced: bool) -> Result<Self, StoreError> {
         let clock = ManualClock::at(START);
         let mut builder = SqliteStore::builder(":memory:").inline().clock(StoreClock::Manual(clock.clone()));
-        for (name, text) in pending_fixes() {
-            builder = builder.statement(name, text);
-        }
         for (name, text) in mutants {
             builder = builder.statement(name, text);
         }
         let store = Arc::new(builder.open_and_migrate()?);
-        at_once(store.execute("CREATE TABLE sim_work (step TEXT NOT NULL, attempt INTEGER NOT NULL CHECK (attempt > 0)) STRICT"))?;
+        at_once(
+            store.execute("CREATE TABLE sim_work (step TEXT NOT NULL, attempt INTEGER NOT NULL CHECK (attempt > 0)) STRICT"),
+        )?;
         let inner = Inner {
             dice: Dice::new(0),
             trouble: Trouble::default(),
@@ -166,7 +165,10 @@ impl Ground {
             check.commit(&commit).err().map(|what| Violation { check: name.to_owned(), what })
         });
         for change in changes.messages.iter().filter(|change| change.after.is_none()) {
-            shadow.received.remove(&change.key);
+            shadow.forget_message(&change.key);
+        }
+        for change in changes.runs.iter().filter(|change| change.after.is_none()) {
+            shadow.forget_run(&change.key);
         }
         if let Some(violation) = broken {
             inner.note(|| format!("VIOLATION {}: {}", violation.check, violation.what));
@@ -240,15 +242,4 @@ impl Inner {
             }
         }
     }
-}
-
-/// TEMPORARY: proposed fixes of statements, until they are in the store.
-fn pending_fixes() -> Vec<(&'static str, String)> {
-    let text = |name: &str| SqliteStore::statements().find(|(known, _)| *known == name).map(|(_, text)| text.to_owned()).unwrap_or_default();
-    let start = text("start_steps").replace(
-        "complete_by = :now + timeout_us, changed_at = :now",
-        "complete_by = CASE WHEN started_at IS NULL THEN :now + timeout_us ELSE complete_by END,
-    hard_complete_by = CASE WHEN started_at IS NULL THEN :now + max(hard_limit_us, timeout_us) ELSE hard_complete_by END, changed_at = :now",
-    ) + "  AND (started_at IS NOT NULL OR complete_by > :now)\n";
-    vec![("start_steps", start)]
 }

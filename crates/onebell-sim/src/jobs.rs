@@ -25,12 +25,13 @@ pub type Versions = Vec<Carried>;
 /// The jobs of one history.
 pub fn jobs(dice: &mut Dice) -> Vec<Versions> {
     let kinds: [fn(&mut Dice) -> JobDefinition; 4] = [tick, mail, batch, chain];
-    kinds.map(|kind| {
-        let first = kind(dice);
-        let versions = (0..1 + dice.index(2)).map(|_| edited(dice, &first));
-        std::iter::once(first.clone()).chain(versions.collect::<Vec<_>>()).map(carried).collect()
-    })
-    .into()
+    kinds
+        .map(|kind| {
+            let first = kind(dice);
+            let versions = (0..1 + dice.index(2)).map(|_| edited(dice, &first));
+            std::iter::once(first.clone()).chain(versions.collect::<Vec<_>>()).map(carried).collect()
+        })
+        .into()
 }
 
 fn carried(definition: JobDefinition) -> Carried {
@@ -117,7 +118,10 @@ fn tick(dice: &mut Dice) -> JobDefinition {
 fn mail(dice: &mut Dice) -> JobDefinition {
     let mut job = JobDefinition::new("mail");
     job.schedules = vec![every(dice)];
-    job.steps = vec![step("send", &[], "{\"own\":true,\"mail\":true,\"hook\":true}"), step("daily", &["send"], "{\"daily\":true,\"work\":true}")];
+    job.steps = vec![
+        step("send", &[], "{\"own\":true,\"mail\":true,\"hook\":true}"),
+        step("daily", &["send"], "{\"daily\":true,\"work\":true}"),
+    ];
     policies(dice, &mut job);
     job
 }

@@ -17,6 +17,7 @@ pub mod people;
 pub mod recipient;
 pub mod replica;
 pub mod shadow;
+pub mod shrink;
 pub mod snapshot;
 pub mod tally;
 pub mod work;

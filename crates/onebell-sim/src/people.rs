@@ -100,16 +100,26 @@ impl People {
 
     fn a_run(&self, statuses: &[&str]) -> Option<RunId> {
         let mut inner = self.ground.inner();
-        let runs: Vec<String> =
-            inner.now().runs.iter().filter(|(_, run)| statuses.contains(&run.status.as_str())).map(|(key, _)| key.to_owned()).collect();
+        let runs: Vec<String> = inner
+            .now()
+            .runs
+            .iter()
+            .filter(|(_, run)| statuses.contains(&run.status.as_str()))
+            .map(|(key, _)| key.to_owned())
+            .collect();
         if runs.is_empty() { None } else { Some(RunId::from_text(inner.dice.pick(&runs).clone())) }
     }
 
     fn a_held_step(&self) -> Option<(RunId, String)> {
         let mut inner = self.ground.inner();
         let waits = |status: &str| matches!(status, "exhausted" | "held" | "failed");
-        let steps: Vec<(String, String)> =
-            inner.now().steps.iter().filter(|(_, step)| waits(&step.status)).map(|(_, step)| (step.run.clone(), step.name.clone())).collect();
+        let steps: Vec<(String, String)> = inner
+            .now()
+            .steps
+            .iter()
+            .filter(|(_, step)| waits(&step.status))
+            .map(|(_, step)| (step.run.clone(), step.name.clone()))
+            .collect();
         if steps.is_empty() {
             return None;
         }
@@ -155,7 +165,8 @@ impl People {
         let name = *self.ground.inner().dice.pick(&["tick", "mail", "chain"]);
         self.ground.note(|| format!("somebody pauses {name}"));
         let store = Arc::clone(&self.store);
-        async move { drop(scheduler::pause(store.as_ref() as &dyn SchedulerStore, jiff::tz::db(), name, &somebody()).await) }.boxed()
+        async move { drop(scheduler::pause(store.as_ref() as &dyn SchedulerStore, jiff::tz::db(), name, &somebody()).await) }
+            .boxed()
     }
 
     fn resume_all(&self) -> BoxFuture<'static, ()> {

@@ -55,8 +55,7 @@ pub enum Loop {
 
 impl Loop {
     /// Those that begin by themselves.
-    pub const ALL: [Self; 7] =
-        [Self::Renew, Self::Schedule, Self::Supervise, Self::Take, Self::Deliver, Self::Lead, Self::Leave];
+    pub const ALL: [Self; 7] = [Self::Renew, Self::Schedule, Self::Supervise, Self::Take, Self::Deliver, Self::Lead, Self::Leave];
 
     fn period(self) -> Duration {
         Duration::from_millis(match self {

@@ -41,7 +41,8 @@ impl Shadow {
         }
         if policy_holds && received.times > 1 + received.decided {
             let (times, decided) = (received.times, received.decided);
-            self.complaints.push(("i09", format!("message {key} (hold) arrived {times} times, {decided} of them decided by a person")));
+            self.complaints
+                .push(("i09", format!("message {key} (hold) arrived {times} times, {decided} of them decided by a person")));
         }
     }
 
@@ -54,4 +55,20 @@ impl Shadow {
             self.complaints.push(("i02", format!("attempt {attempt} of {step} was begun {times} times")));
         }
     }
+
+    /// Its row was pruned: the same key begins anew.
+    pub fn forget_message(&mut self, key: &str) {
+        self.received.remove(key);
+        self.marked.retain(|(marked, _)| marked != key);
+    }
+
+    /// Its rows were pruned: a request with the same key begins anew.
+    pub fn forget_run(&mut self, run: &str) {
+        self.begun.retain(|(step, _), _| !is_of(step, run));
+    }
+}
+
+/// Whether a step belongs to a run, by its id.
+pub(crate) fn is_of(step: &str, run: &str) -> bool {
+    step.strip_prefix(run).is_some_and(|rest| rest.starts_with('.'))
 }

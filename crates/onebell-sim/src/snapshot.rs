@@ -12,7 +12,8 @@ use onebell::store::sqlite::SqliteStore;
 use serde_json::Value;
 
 pub use rows::{
-    AttemptRow, EffectRow, JobRow, KeyRow, LateRow, MessageRow, ReplicaRow, RequestRow, RunRow, SkipRow, StepRow, TermRow, WorkRow,
+    AttemptRow, EffectRow, JobRow, KeyRow, LateRow, MessageRow, ReplicaRow, RequestRow, RunRow, SkipRow, StepRow, TermRow,
+    WorkRow,
 };
 pub use table::{Change, Table};
 
@@ -82,7 +83,8 @@ tables! {
 impl Snapshot {
     /// Reads the tables anew: what changed since the last time. `whole`: all tables, else only those of renewals and terms.
     pub fn refresh(&mut self, store: &Arc<SqliteStore>, whole: bool) -> Changes {
-        let text = at_once(store.query_rows(if whole { sql::ALL } else { sql::SIGNS })).unwrap_or_else(|error| panic!("the tables cannot be read: {error}"));
+        let text = at_once(store.query_rows(if whole { sql::ALL } else { sql::SIGNS }))
+            .unwrap_or_else(|error| panic!("the tables cannot be read: {error}"));
         let rows: Value = serde_json::from_str(&text).unwrap_or_default();
         rows.get(0).and_then(Value::as_object).map(|tables| self.take(tables)).unwrap_or_default()
     }

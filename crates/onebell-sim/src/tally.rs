@@ -54,10 +54,26 @@ impl Tally {
             self.count(&row.status, &row.kind);
         }
         changes.late.iter().for_each(|_| self.count("late", "settlement"));
-        changes.terms.iter().filter(|change| change.before.as_ref().is_some_and(|before| Some(before.epoch) != change.after.as_ref().map(|row| row.epoch))).for_each(|_| self.count("term", "taken"));
+        changes
+            .terms
+            .iter()
+            .filter(|change| {
+                change.before.as_ref().is_some_and(|before| Some(before.epoch) != change.after.as_ref().map(|row| row.epoch))
+            })
+            .for_each(|_| self.count("term", "taken"));
         changes.runs.iter().filter(|change| change.after.is_none()).for_each(|_| self.count("run", "pruned"));
         changes.messages.iter().filter(|change| change.after.is_none()).for_each(|_| self.count("message", "pruned"));
-        changes.jobs.iter().filter(|change| change.before.as_ref().is_some_and(|before| Some(before.version) != change.after.as_ref().map(|row| row.version))).for_each(|_| self.count("job", "edited"));
-        changes.replicas.iter().filter(|change| change.after.as_ref().is_some_and(|row| row.lost_at.is_some())).for_each(|_| self.count("replica", "lost"));
+        changes
+            .jobs
+            .iter()
+            .filter(|change| {
+                change.before.as_ref().is_some_and(|before| Some(before.version) != change.after.as_ref().map(|row| row.version))
+            })
+            .for_each(|_| self.count("job", "edited"));
+        changes
+            .replicas
+            .iter()
+            .filter(|change| change.after.as_ref().is_some_and(|row| row.lost_at.is_some()))
+            .for_each(|_| self.count("replica", "lost"));
     }
 }

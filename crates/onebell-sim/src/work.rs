@@ -106,14 +106,15 @@ impl Worker {
         let number = context.step().claim.run().as_str().bytes().fold(0_u64, |sum, byte| sum * 31 % 1_009 + u64::from(byte));
         let amount = if context.step().handler == UNDO { -100 } else { 100 };
         let mut done = Done::default();
-        let mut effect = |scope: &str, key: &str, amount, payload: String| done.effects.extend(effect(scope, key, amount, &payload));
+        let mut effect =
+            |scope: &str, key: &str, amount, payload: String| done.effects.extend(effect(scope, key, amount, &payload));
         if wants(spec, "own") {
             effect("sum", step, Some(amount), format!("{{\"step\":\"{step}\"}}"));
         }
         if wants(spec, "shared") {
             effect("shared", &format!("k{}", number % 4), None, "{\"same\":1}".to_owned());
         }
-        if wants(spec, "clash") && number.is_multiple_of(5) {
+        if wants(spec, "clash") && number.is_multiple_of(3) {
             effect("clash", "c", None, format!("{{\"n\":{}}}", number % 2));
         }
         if wants(spec, "mail") {

@@ -100,7 +100,14 @@ pub fn tell(story: &Story) -> Result<Told, StoreError> {
     }
     let mut inner = ground.inner();
     let trace = inner.trace.take().unwrap_or_default();
-    Ok(Told { violation: inner.violation.clone(), digest: inner.digest.value(), turns, commits: inner.commits, tally: inner.tally.clone(), trace })
+    Ok(Told {
+        violation: inner.violation.clone(),
+        digest: inner.digest.value(),
+        turns,
+        commits: inner.commits,
+        tally: inner.tally.clone(),
+        trace,
+    })
 }
 
 impl World {
@@ -326,7 +333,8 @@ impl World {
             && self.processes.iter().all(idle)
             && !now.runs.iter().any(|(_, run)| moving(&run.status))
             && !now.messages.iter().any(|(_, row)| {
-                matches!(row.status.as_str(), "ready" | "claimed" | "sending") || (row.status == "in_doubt" && row.on_in_doubt == "resend")
+                matches!(row.status.as_str(), "ready" | "claimed" | "sending")
+                    || (row.status == "in_doubt" && row.on_in_doubt == "resend")
             })
             && !now.requests.iter().any(|(_, row)| row.status == "open")
     }

@@ -121,20 +121,15 @@ mod smoke {
     }
 
     async fn deliver(store: &PostgresStore) {
-        let request = ClaimMessages {
-            replica: replica(),
-            channels: vec!["mail".into()],
-            limit: 10,
-            timeout: Duration::from_secs(60),
-        };
+        let request =
+            ClaimMessages { replica: replica(), channels: vec!["mail".into()], limit: 10, timeout: Duration::from_secs(60) };
         let claimed = store.claim_messages(&request).await.unwrap();
         assert_eq!(claimed.iter().map(|m| m.claim.key()).collect::<Vec<_>>(), ["reminder/1", "reminder/2"]);
         assert_eq!(store.held_messages(&replica()).await.unwrap(), claimed);
         for message in &claimed {
             assert_eq!(store.mark_sending(&message.claim, Duration::from_secs(30)).await.unwrap(), Marked::Go);
         }
-        let words: Vec<_> =
-            claimed.iter().map(|m| (m.claim.clone(), Delivery::Accepted { receipt: "250 ok".into() })).collect();
+        let words: Vec<_> = claimed.iter().map(|m| (m.claim.clone(), Delivery::Accepted { receipt: "250 ok".into() })).collect();
         let sent = MessageSettled::Applied(MessageStatus::Sent);
         assert_eq!(store.settle_messages(&words).await.unwrap(), [sent, sent]);
         assert_eq!(store.settle_messages(&words).await.unwrap(), [MessageSettled::Already, MessageSettled::Already]);
@@ -172,10 +167,10 @@ mod smoke {
         let detail = store.run(&run).await.unwrap().unwrap();
         assert_eq!(detail.run.status, "succeeded");
         assert_eq!(detail.messages, BTreeMap::from([("sent".to_owned(), 2)]));
-        assert_eq!(detail.steps.iter().map(|s| (s.name.as_str(), s.status.as_str())).collect::<Vec<_>>(), [
-            ("compute", "succeeded"),
-            ("remind", "succeeded")
-        ]);
+        assert_eq!(
+            detail.steps.iter().map(|s| (s.name.as_str(), s.status.as_str())).collect::<Vec<_>>(),
+            [("compute", "succeeded"), ("remind", "succeeded")]
+        );
         assert_eq!(store.effects_total("payments").await.unwrap(), (1, 350));
         assert_eq!(store.query_rows("SELECT count(*) AS n FROM seen").await.unwrap(), "[{\"n\":1}]");
         assert!(store.is_idle().await.unwrap());

@@ -16,7 +16,9 @@ impl Check for Admission {
     fn commit(&mut self, commit: &Commit<'_>) -> Result<(), String> {
         for change in &commit.changes.runs {
             let admitted = change.after.as_ref().filter(|run| run.status == RunStatus::Running.as_str());
-            let Some(run) = admitted.filter(|_| change.before.as_ref().is_none_or(|before| before.status == "queued")) else { continue };
+            let Some(run) = admitted.filter(|_| change.before.as_ref().is_none_or(|before| before.status == "queued")) else {
+                continue;
+            };
             let definition = commit.now.jobs.get(&run.job).and_then(|job| commit.shadow.definitions.get(&job.hash));
             if definition.is_none_or(|job| job.overlap == Overlap::Allow) {
                 continue;

@@ -8,6 +8,7 @@ use onebell::store::{MessageSettled, Settled, Triggered};
 
 use super::{Check, Commit, must};
 use crate::call::{Call, Detail, Port};
+use crate::shadow::is_of;
 use crate::snapshot::Snapshot;
 
 #[derive(Default)]
@@ -30,8 +31,12 @@ impl Check for I00 {
         }
         let changes = commit.changes;
         for change in &changes.attempts {
-            let Some(before) = change.before.as_ref().filter(|row| self.settled.contains(&(row.step.clone(), row.attempt))) else { continue };
-            let same = change.after.as_ref().is_some_and(|after| (&after.outcome, &after.replica) == (&before.outcome, &before.replica));
+            let Some(before) = change.before.as_ref().filter(|row| self.settled.contains(&(row.step.clone(), row.attempt)))
+            else {
+                continue;
+            };
+            let same =
+                change.after.as_ref().is_some_and(|after| (&after.outcome, &after.replica) == (&before.outcome, &before.replica));
             let pruned = commit.now.runs.get(&before.run).is_none() && commit.call.port == Port::Janitor;
             must(same || pruned, || format!("the acknowledged attempt {} is gone or another", change.key))?;
         }
@@ -50,6 +55,9 @@ impl Check for I00 {
                 self.requests.remove(&change.key);
             }
         }
+        for change in changes.runs.iter().filter(|change| change.after.is_none()) {
+            self.settled.retain(|(step, _)| !is_of(step, &change.key));
+        }
         Ok(())
     }
 
@@ -65,7 +73,11 @@ impl Check for I00 {
             }
             Detail::MessagesSettled { deliveries, answer } => {
                 let sent = MessageSettled::Applied(MessageStatus::Sent);
-                let keys = deliveries.iter().zip(answer).filter(|(_, answer)| **answer == sent).map(|((claim, _), _)| claim.key().to_owned());
+                let keys = deliveries
+                    .iter()
+                    .zip(answer)
+                    .filter(|(_, answer)| **answer == sent)
+                    .map(|((claim, _), _)| claim.key().to_owned());
                 self.sent.extend(keys.filter(|key| now.messages.get(key).is_some()));
             }
             Detail::Triggered { trigger, answer: Triggered::Opened(run) | Triggered::Already(run) } => {

@@ -27,7 +27,8 @@ impl Check for I01 {
             must(mark.is_some_and(|mark| slot <= mark), || format!("run {} was pruned and may be opened again", change.key))?;
         }
         for change in &commit.changes.jobs {
-            let (before, after) = (self.pruned_before.get(&change.key).copied(), change.after.as_ref().and_then(|row| row.pruned_before));
+            let (before, after) =
+                (self.pruned_before.get(&change.key).copied(), change.after.as_ref().and_then(|row| row.pruned_before));
             must(before <= after, || format!("pruned_before of {} moved back", change.key))?;
             if let Some(after) = after {
                 self.pruned_before.insert(change.key.clone(), after);

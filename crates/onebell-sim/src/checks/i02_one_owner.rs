@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Check, Commit, must};
+use crate::shadow::is_of;
 use crate::snapshot::StepRow;
 
 #[derive(Default)]
@@ -18,6 +19,25 @@ impl Check for I02 {
     }
 
     fn commit(&mut self, commit: &Commit<'_>) -> Result<(), String> {
+        let judged = self.judge(commit);
+        self.forget(commit);
+        judged
+    }
+}
+
+impl I02 {
+    /// What was pruned begins anew.
+    fn forget(&mut self, commit: &Commit<'_>) {
+        for change in commit.changes.runs.iter().filter(|change| change.after.is_none()) {
+            self.owners.retain(|(step, _), _| !is_of(step, &change.key));
+            self.highest.retain(|step, _| !is_of(step, &change.key));
+        }
+        for change in commit.changes.messages.iter().filter(|change| change.after.is_none()) {
+            self.relays.retain(|(key, _), _| *key != change.key);
+        }
+    }
+
+    fn judge(&mut self, commit: &Commit<'_>) -> Result<(), String> {
         for change in &commit.changes.steps {
             let Some(after) = &change.after else { continue };
             self.step(&change.key, change.before.as_deref(), after)?;
@@ -33,7 +53,9 @@ impl Check for I02 {
         for change in &commit.changes.messages {
             let Some((row, owner)) = change.after.as_ref().and_then(|row| Some((row, row.locked_by.clone()?))) else { continue };
             let known = self.relays.entry((change.key.clone(), row.attempt)).or_insert_with(|| owner.clone());
-            must(*known == owner, || format!("attempt {} of message {} has two relays: {known}, {owner}", row.attempt, change.key))?;
+            must(*known == owner, || {
+                format!("attempt {} of message {} has two relays: {known}, {owner}", row.attempt, change.key)
+            })?;
             let back = change.before.as_ref().is_some_and(|before| before.attempt > row.attempt);
             must(!back, || format!("the attempt of message {} went back", change.key))?;
         }
@@ -50,7 +72,9 @@ impl I02 {
         let known = self.owners.entry((key.to_owned(), after.attempt)).or_insert_with(|| owner.clone());
         must(known == owner, || format!("attempt {} of {key} has two owners: {known} and {owner}", after.attempt))?;
         if let Some(before) = before.filter(|before| before.status == "running") {
-            must(before.attempt == after.attempt, || format!("{key} was claimed from {:?} while it was running", before.locked_by))?;
+            must(before.attempt == after.attempt, || {
+                format!("{key} was claimed from {:?} while it was running", before.locked_by)
+            })?;
         }
         Ok(())
     }
@@ -64,10 +88,16 @@ fn may_be_claimed(commit: &Commit<'_>, key: &str, step: &StepRow) -> Result<(), 
     let active = run.is_some_and(|run| matches!(run.status.as_str(), "running" | "undoing"));
     must(active, || format!("{key} was claimed, but its run is {:?}", run.map(|run| &run.status)))?;
     let owner = step.locked_by.as_deref().unwrap_or_default();
-    must(commit.now.replicas.get(owner).is_some_and(|row| row.is_live()), || format!("{key} was claimed by {owner}, which is not live"))?;
+    must(commit.now.replicas.get(owner).is_some_and(|row| row.is_live()), || {
+        format!("{key} was claimed by {owner}, which is not live")
+    })?;
     let after: Vec<String> = serde_json::from_str(&step.after).unwrap_or_default();
     for name in after {
-        let succeeded = commit.now.attempts.iter().any(|(_, row)| row.run == step.run && row.name == name && row.last.as_deref() == Some("succeeded"));
+        let succeeded = commit
+            .now
+            .attempts
+            .iter()
+            .any(|(_, row)| row.run == step.run && row.name == name && row.last.as_deref() == Some("succeeded"));
         must(succeeded, || format!("{key} was claimed before {name} had succeeded"))?;
     }
     Ok(())

@@ -46,7 +46,9 @@ impl I03 {
             Detail::Started { claims, .. } if !claims.iter().any(|claim| self.holds(claim)) => {
                 must(touched.is_empty(), || "a lost claim was started".to_owned())
             }
-            Detail::Extended { claim, .. } if !self.holds(claim) => must(touched.is_empty(), || format!("{claim:?} was extended")),
+            Detail::Extended { claim, .. } if !self.holds(claim) => {
+                must(touched.is_empty(), || format!("{claim:?} was extended"))
+            }
             Detail::Marked { claim, .. } if !self.carries(claim.key(), claim.attempt(), claim.replica().as_str()) => {
                 must(touched.is_empty(), || format!("{claim:?} was marked as sending, but it was lost"))
             }
@@ -56,7 +58,9 @@ impl I03 {
                 let doubted = self.messages.get(claim.key()).is_some_and(|(_, _, status)| status == "in_doubt");
                 let applied = matches!(answer[0], MessageSettled::Applied(_));
                 must(holds || doubted || !applied, || format!("{claim:?} was lost, but {delivery:?} was applied"))?;
-                must(holds || doubted || touched.is_empty(), || format!("{claim:?} was lost, but {delivery:?} changed {touched:?}"))
+                must(holds || doubted || touched.is_empty(), || {
+                    format!("{claim:?} was lost, but {delivery:?} changed {touched:?}")
+                })
             }
             _ => Ok(()),
         }

@@ -25,7 +25,8 @@ impl Check for I04 {
             .filter(|row| matches!(row.outcome.as_str(), "succeeded" | "delivering"))
             .map(|row| row.step.as_str())
             .collect();
-        let new_effects = changes.effects.iter().filter(|change| change.before.is_none()).filter_map(|change| change.after.as_ref());
+        let new_effects =
+            changes.effects.iter().filter(|change| change.before.is_none()).filter_map(|change| change.after.as_ref());
         for effect in new_effects {
             let step = effect.step.as_deref().unwrap_or_default();
             must(completed.contains(step), || format!("effect {} was written, but {step} did not complete", effect.key))?;
@@ -38,7 +39,9 @@ impl Check for I04 {
         for change in &changes.work {
             let Some(row) = &change.after else { continue };
             must(row.times == 1, || format!("the statements of {} were applied {} times", change.key, row.times))?;
-            must(completed.contains(row.step.as_str()), || format!("the statements of {} stand without its completion", change.key))?;
+            must(completed.contains(row.step.as_str()), || {
+                format!("the statements of {} stand without its completion", change.key)
+            })?;
         }
         closed(commit)?;
         complete(commit)
@@ -47,7 +50,9 @@ impl Check for I04 {
 
 /// A step whose messages are on their way is not done before they are decided.
 fn closed(commit: &Commit<'_>) -> Result<(), String> {
-    for change in commit.changes.steps.iter().filter(|change| change.before.as_ref().is_some_and(|step| step.status == "delivering")) {
+    for change in
+        commit.changes.steps.iter().filter(|change| change.before.as_ref().is_some_and(|step| step.status == "delivering"))
+    {
         if commit.call.verb != "close_deliveries" || change.after.as_ref().is_some_and(|step| step.status == "delivering") {
             continue;
         }

@@ -1,6 +1,9 @@
 //! I5: one effect per key. The same again is Already, another payload is a conflict and changes nothing.
 
+use onebell::store::Triggered;
+
 use super::{Check, Commit, must};
+use crate::call::Detail;
 
 #[derive(Default)]
 pub(super) struct I05;
@@ -17,6 +20,10 @@ impl Check for I05 {
         for change in &commit.changes.messages {
             let (Some(before), Some(after)) = (&change.before, &change.after) else { continue };
             must(before.fingerprint == after.fingerprint, || format!("the payload of message {} changed", change.key))?;
+        }
+        if let Detail::Triggered { trigger, answer: Triggered::Opened(run) } = &commit.call.detail {
+            let kept = commit.now.keys.get(trigger.key.as_str()).is_some_and(|row| row.run == run.as_str());
+            must(kept, || format!("{run} was opened, and its request key {} is not kept", trigger.key))?;
         }
         for change in &commit.changes.keys {
             let (Some(before), Some(after)) = (&change.before, &change.after) else { continue };

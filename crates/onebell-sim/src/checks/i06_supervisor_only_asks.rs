@@ -54,7 +54,12 @@ fn asked(commit: &Commit<'_>) -> Result<(), String> {
 }
 
 impl I06 {
-    fn granted(&self, commit: &Commit<'_>, request: &onebell::model::recovery::RecoveryRequest, answer: Grant) -> Result<(), String> {
+    fn granted(
+        &self,
+        commit: &Commit<'_>,
+        request: &onebell::model::recovery::RecoveryRequest,
+        answer: Grant,
+    ) -> Result<(), String> {
         let key = format!("{} {} {}", request.kind, request.id, request.attempt);
         match answer {
             Grant::Refused => must(commit.now.requests.get(&key).is_none(), || format!("{key} was refused and stays")),

@@ -20,7 +20,9 @@ impl Check for I08 {
             }
             let started = verb == "start_steps" && before.started_at.is_none();
             must(verb == "extend_step" || started, || format!("{verb} moved the end of the claim on {}", change.key))?;
-            must(verb != "extend_step" || before.complete_by > Some(at), || format!("the lapsed claim on {} was extended", change.key))?;
+            must(verb != "extend_step" || before.complete_by > Some(at), || {
+                format!("the lapsed claim on {} was extended", change.key)
+            })?;
             let owner = after.locked_by.as_deref().unwrap_or_default();
             let live = commit.now.replicas.get(owner).is_some_and(|row| row.is_live());
             must(verb != "extend_step" || live, || format!("{owner} is not live and extended {}", change.key))?;

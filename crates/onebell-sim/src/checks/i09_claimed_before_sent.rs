@@ -28,7 +28,8 @@ impl Check for I09 {
             let marked = row.status == "sending" && before != "sending";
             must(!marked || before == "claimed", || format!("message {} is sending without a claim", change.key))?;
             must(!(marked && row.run_gone), || format!("message {} of a run that is gone is sending", change.key))?;
-            let lapsed = marked && change.before.as_ref().and_then(|old| old.complete_by).is_some_and(|by| by <= commit.at.micros());
+            let lapsed =
+                marked && change.before.as_ref().and_then(|old| old.complete_by).is_some_and(|by| by <= commit.at.micros());
             must(!lapsed, || format!("message {} is sending under a lapsed claim", change.key))?;
         }
         Ok(())

@@ -46,7 +46,9 @@ fn spent(commit: &Commit<'_>) -> Result<(), String> {
         let step = commit.changes.steps.iter().find(|step| step.key == attempt.step);
         let Some((before, after)) = step.and_then(|step| Some((step.before.as_ref()?, step.after.as_ref()?))) else { continue };
         let kept = before.tries == after.tries;
-        must(!costs || kept, || format!("{} was {} and its tries went from {} to {}", change.key, attempt.outcome, before.tries, after.tries))?;
+        must(!costs || kept, || {
+            format!("{} was {} and its tries went from {} to {}", change.key, attempt.outcome, before.tries, after.tries)
+        })?;
     }
     Ok(())
 }
@@ -62,7 +64,9 @@ fn claims(commit: &Commit<'_>) -> Result<(), String> {
             let start = usize::try_from(request.start).unwrap_or(usize::MAX);
             must(started <= start, || format!("a claim that starts {start} started {started}"))?;
             let alone = taken.iter().any(|row| row.alone);
-            must(!alone || (request.idle && taken.len() == 1), || "a step that must run alone was taken beside others".to_owned())?;
+            must(!alone || (request.idle && taken.len() == 1), || {
+                "a step that must run alone was taken beside others".to_owned()
+            })?;
             must(answer.claimed.len() == taken.len(), || format!("{} claimed, {} answered", taken.len(), answer.claimed.len()))
         }
         Detail::MessagesClaimed { request, answer } => {
@@ -71,7 +75,9 @@ fn claims(commit: &Commit<'_>) -> Result<(), String> {
             must(taken <= limit && answer.len() == taken, || format!("a claim for {limit} messages took {taken}"))
         }
         Detail::Pruned { retention, answer: Guarded::Done(pruned), .. } => {
-            must(pruned.runs.max(pruned.messages).max(pruned.keys) <= retention.limit, || format!("too much at once: {pruned:?}"))?;
+            must(pruned.runs.max(pruned.messages).max(pruned.keys) <= retention.limit, || {
+                format!("too much at once: {pruned:?}")
+            })?;
             pruned_old_enough(commit, retention)
         }
         _ => Ok(()),
@@ -84,9 +90,12 @@ fn pruned_old_enough(commit: &Commit<'_>, retention: &onebell::store::Retention)
         let before = (commit.at - retention.runs).micros();
         must(finished.is_some_and(|at| at <= before), || format!("run {} was pruned, finished at {finished:?}", change.key))?;
         let open = commit.now.messages.iter().find(|(_, row)| {
-            row.run.as_deref() == Some(change.key.as_str()) && matches!(row.status.as_str(), "ready" | "claimed" | "sending" | "in_doubt")
+            row.run.as_deref() == Some(change.key.as_str())
+                && matches!(row.status.as_str(), "ready" | "claimed" | "sending" | "in_doubt")
         });
-        must(open.is_none(), || format!("run {} was pruned, but its message {:?} is open", change.key, open.map(|(key, _)| key)))?;
+        must(open.is_none(), || {
+            format!("run {} was pruned, but its message {:?} is open", change.key, open.map(|(key, _)| key))
+        })?;
     }
     for change in commit.changes.messages.iter().filter(|change| change.after.is_none()) {
         let finished = change.before.as_ref().and_then(|row| row.finished_at);

@@ -47,13 +47,16 @@ impl I11 {
     fn accounted(&self, commit: &Commit<'_>, job: &str, before: &JobRow, upto: i64) -> Result<(), String> {
         let definition = commit.shadow.definitions.get(&before.hash).ok_or_else(|| format!("{job} has an unknown definition"))?;
         let parse = |schedule| Schedule::parse(schedule, job, jiff::tz::db());
-        let schedules = definition.schedules.iter().map(parse).collect::<Result<Vec<_>, _>>().map_err(|error| error.to_string())?;
+        let schedules =
+            definition.schedules.iter().map(parse).collect::<Result<Vec<_>, _>>().map_err(|error| error.to_string())?;
         let mut after = Moment::from_micros(before.cursor);
         while let Some(slot) = next_slot(&schedules, after).filter(|slot| slot.at.micros() <= upto) {
             let at = slot.at.micros();
             let is_run = self.runs.contains(&(job.to_owned(), at));
             let is_skip = self.skips.get(job).is_some_and(|ranges| ranges.iter().any(|(from, to)| *from <= at && at <= *to));
-            must(is_run || is_skip, || format!("slot {} of {job} is neither a run nor a skip after {}", slot.at, commit.call.verb))?;
+            must(is_run || is_skip, || {
+                format!("slot {} of {job} is neither a run nor a skip after {}", slot.at, commit.call.verb)
+            })?;
             after = slot.at;
         }
         Ok(())

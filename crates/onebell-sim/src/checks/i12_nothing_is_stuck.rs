@@ -14,7 +14,9 @@ impl Check for I12 {
         for change in &commit.changes.runs {
             let Some(row) = change.after.as_ref().filter(|row| row.status == "parked") else { continue };
             let moving = commit.now.steps.iter().find(|(_, step)| {
-                step.run == change.key && matches!(step.status.as_str(), "pending" | "running" | "delivering") && step.is_undo() == row.goal.is_some()
+                step.run == change.key
+                    && matches!(step.status.as_str(), "pending" | "running" | "delivering")
+                    && step.is_undo() == row.goal.is_some()
             });
             must(moving.is_none(), || format!("run {} is parked while {:?} moves", change.key, moving.map(|(key, _)| key)))?;
         }
@@ -35,7 +37,8 @@ impl Check for I12 {
             }
         }
         for (key, row) in end.now.messages.iter() {
-            let rests = matches!(row.status.as_str(), "sent" | "failed" | "dropped") || (row.status == "in_doubt" && row.on_in_doubt == "hold");
+            let rests = matches!(row.status.as_str(), "sent" | "failed" | "dropped")
+                || (row.status == "in_doubt" && row.on_in_doubt == "hold");
             must(rests, || format!("message {key} is {} although nothing disturbs it: {row:?}", row.status))?;
         }
         let open = end.now.requests.iter().find(|(_, row)| row.status == "open");

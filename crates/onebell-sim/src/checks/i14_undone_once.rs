@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::{Check, Commit, must};
+use crate::shadow::is_of;
 use crate::snapshot::{AttemptRow, Snapshot, StepRow};
 
 const MARK: &str = "~undo";
@@ -19,6 +20,9 @@ impl Check for I14 {
     }
 
     fn commit(&mut self, commit: &Commit<'_>) -> Result<(), String> {
+        for change in commit.changes.runs.iter().filter(|change| change.after.is_none()) {
+            self.opened.retain(|step| !is_of(step, &change.key));
+        }
         for change in &commit.changes.steps {
             let Some(after) = change.after.as_deref().filter(|row| row.is_undo()) else { continue };
             if change.before.is_none() {
@@ -50,11 +54,19 @@ fn done<'a>(now: &'a Snapshot, run: &'a str) -> impl Iterator<Item = &'a Attempt
     now.attempts.iter().map(|(_, row)| row.as_ref()).filter(move |row| row.run == run && row.last.as_deref() == Some("succeeded"))
 }
 
+/// Also what is held for a message in doubt: its effects stand.
+fn committed<'a>(now: &'a Snapshot, run: &'a str) -> impl Iterator<Item = &'a AttemptRow> {
+    let stands = |row: &&AttemptRow| row.last.as_deref() == Some("succeeded") || row.outcome == "delivering";
+    now.attempts.iter().map(|(_, row)| row.as_ref()).filter(move |row| row.run == run).filter(stands)
+}
+
 fn opened(commit: &Commit<'_>, key: &str, undo: &StepRow) -> Result<(), String> {
     let run = commit.now.runs.get(&undo.run);
-    must(run.is_some_and(|run| run.goal.is_some()), || format!("{key} was opened, but its run neither failed nor was cancelled"))?;
+    must(run.is_some_and(|run| run.goal.is_some()), || {
+        format!("{key} was opened, but its run neither failed nor was cancelled")
+    })?;
     let name = undo.name.trim_end_matches(MARK);
-    let finished = done(commit.now, &undo.run).any(|row| row.name == name && row.undoable);
+    let finished = committed(commit.now, &undo.run).any(|row| row.name == name && row.undoable);
     must(finished, || format!("{key} was opened, but {name} had not succeeded"))
 }
 
@@ -63,9 +75,11 @@ fn in_order(now: &Snapshot, key: &str, undo: &StepRow) -> Result<(), String> {
     let of_run = || now.steps.iter().filter(|(_, row)| row.run == undo.run);
     let moving = of_run().find(|(_, row)| !row.is_undo() && matches!(row.status.as_str(), "pending" | "running" | "delivering"));
     must(moving.is_none(), || format!("{key} began while {:?} was going on", moving.map(|(key, _)| key)))?;
-    let place = |name: &str| done(now, &undo.run).find(|row| row.name == name).map(|row| (row.rank, row.name.clone()));
+    let place = |name: &str| committed(now, &undo.run).find(|row| row.name == name).map(|row| (row.rank, row.name.clone()));
     let mine = place(undo.name.trim_end_matches(MARK));
-    let later = of_run().filter(|(_, row)| row.is_undo() && row.name != undo.name).find(|(_, row)| place(row.name.trim_end_matches(MARK)) > mine);
+    let later = of_run()
+        .filter(|(_, row)| row.is_undo() && row.name != undo.name)
+        .find(|(_, row)| place(row.name.trim_end_matches(MARK)) > mine);
     must(later.is_none(), || format!("{key} began before {:?}", later.map(|(key, _)| key)))
 }
 

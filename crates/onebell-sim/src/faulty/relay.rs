@@ -25,7 +25,8 @@ impl RelayStore for FaultyStore {
     }
 
     async fn settle_messages(&self, deliveries: &[(MessageClaim, Delivery)]) -> Result<Vec<MessageSettled>> {
-        let detail = |answer: &Vec<MessageSettled>| Detail::MessagesSettled { deliveries: deliveries.to_vec(), answer: answer.clone() };
+        let detail =
+            |answer: &Vec<MessageSettled>| Detail::MessagesSettled { deliveries: deliveries.to_vec(), answer: answer.clone() };
         self.through("settle_messages", Port::Relay, self.ground.store.settle_messages(deliveries), detail).await
     }
 }

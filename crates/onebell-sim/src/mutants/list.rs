@@ -18,7 +18,10 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant {
         fault: "a step that runs is claimed from its owner",
         statement: "claim_steps",
-        edits: &[("s.status = 'pending' AND s.ready_at", "s.status IN ('pending', 'running') AND s.ready_at"), ("AND s.status = 'pending'", "")],
+        edits: &[
+            ("s.status = 'pending' AND s.ready_at", "s.status IN ('pending', 'running') AND s.ready_at"),
+            ("AND s.status = 'pending'", ""),
+        ],
         caught: Within(100),
     },
     Mutant {
@@ -126,13 +129,19 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant {
         fault: "an effect is not written",
         statement: "insert_effects",
-        edits: &[("VALUES (:scope, :key, :fingerprint, :amount, :payload, :step, :now)", "SELECT :scope, :key, :fingerprint, :amount, :payload, :step, :now WHERE :scope <> 'sum'")],
+        edits: &[(
+            "VALUES (:scope, :key, :fingerprint, :amount, :payload, :step, :now)",
+            "SELECT :scope, :key, :fingerprint, :amount, :payload, :step, :now WHERE :scope <> 'sum'",
+        )],
         caught: Within(100),
     },
     Mutant {
         fault: "a message that exists is put anew",
         statement: "insert_messages",
-        edits: &[("DO NOTHING", "DO UPDATE SET status = 'ready', locked_by = NULL, complete_by = NULL, dropped_by = NULL, finished_at = NULL")],
+        edits: &[(
+            "DO NOTHING",
+            "DO UPDATE SET status = 'ready', locked_by = NULL, complete_by = NULL, dropped_by = NULL, finished_at = NULL",
+        )],
         caught: Within(100),
     },
     Mutant {
@@ -144,7 +153,10 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant {
         fault: "a request is opened without its key",
         statement: "insert_request_keys",
-        edits: &[("VALUES (:key, :fingerprint, :job, :run, :now)", "SELECT :key || hex(randomblob(4)), :fingerprint, :job, :run, :now WHERE true")],
+        edits: &[(
+            "VALUES (:key, :fingerprint, :job, :run, :now)",
+            "SELECT :key || hex(randomblob(4)), :fingerprint, :job, :run, :now WHERE true",
+        )],
         caught: Within(100),
     },
     Mutant {
@@ -156,7 +168,10 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant {
         fault: "a skip is not recorded",
         statement: "insert_skips",
-        edits: &[("VALUES (:job, :from, :to, :count, :reason, :now)", "SELECT :job, :from, :to, :count, :reason, :now WHERE :reason NOT IN ('overlap', 'missed')")],
+        edits: &[(
+            "VALUES (:job, :from, :to, :count, :reason, :now)",
+            "SELECT :job, :from, :to, :count, :reason, :now WHERE :reason NOT IN ('overlap', 'missed')",
+        )],
         caught: Within(100),
     },
     Mutant {
@@ -270,7 +285,10 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant {
         fault: "a step that waits again begins at attempt 0",
         statement: "insert_steps",
-        edits: &[(":hard_limit_us, :retry, :on_lost, :on_message_failed, 'waiting', :now, :attempt, :now", ":hard_limit_us, :retry, :on_lost, :on_message_failed, 'waiting', :now, 0, :now")],
+        edits: &[(
+            ":hard_limit_us, :retry, :on_lost, :on_message_failed, 'waiting', :now, :attempt, :now",
+            ":hard_limit_us, :retry, :on_lost, :on_message_failed, 'waiting', :now, 0, :now",
+        )],
         caught: Within(100),
     },
     Mutant {
@@ -312,13 +330,19 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant {
         fault: "progress of a replica that left counts",
         statement: "extend_steps",
-        edits: &[("\n  AND EXISTS (SELECT 1 FROM onebell_replicas WHERE replica_id = :replica AND lost_at IS NULL AND left_at IS NULL)", "")],
+        edits: &[(
+            "\n  AND EXISTS (SELECT 1 FROM onebell_replicas WHERE replica_id = :replica AND lost_at IS NULL AND left_at IS NULL)",
+            "",
+        )],
         caught: Within(100),
     },
     Mutant {
         fault: "nobody asks for a run in which nothing moves",
         statement: "request_runs",
-        edits: &[("WHERE r.finished_at IS NULL AND r.changed_at <= :stuck_since", "WHERE r.finished_at IS NULL AND r.changed_at <= :stuck_since AND 0")],
+        edits: &[(
+            "WHERE r.finished_at IS NULL AND r.changed_at <= :stuck_since",
+            "WHERE r.finished_at IS NULL AND r.changed_at <= :stuck_since AND 0",
+        )],
         caught: Within(100),
     },
     Mutant {

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use onebell::handler::{StopReason, Vouch};
-use onebell::model::ReplicaId;
 use onebell::model::JobId;
+use onebell::model::ReplicaId;
 use onebell::roles::agent::{StepWork, Taken};
 use onebell::roles::relay::MessageWork;
 use onebell::store::{Renewal, Result};

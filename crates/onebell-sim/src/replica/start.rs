@@ -94,7 +94,8 @@ impl Replica {
             known.extend(self.waiting.iter().map(|work| (work.step.claim.step().clone(), work.step.claim.attempt())));
             return Some(
                 async move {
-                    let is_known = |step: &onebell::store::ClaimedStep| known.contains(&(step.claim.step().clone(), step.claim.attempt()));
+                    let is_known =
+                        |step: &onebell::store::ClaimedStep| known.contains(&(step.claim.step().clone(), step.claim.attempt()));
                     Done::Adopted(agent.adopt(&replica, &is_known).await)
                 }
                 .boxed(),

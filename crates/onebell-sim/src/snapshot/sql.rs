@@ -4,8 +4,16 @@
 macro_rules! table {
     ($name:literal, $key:literal, $columns:literal, $from:literal) => {
         concat!(
-            "(SELECT group_concat(line, char(10)) FROM (SELECT ", $key, " || char(9) || json_array(", $columns, ") AS line FROM ", $from,
-            " ORDER BY ", $key, ")) AS ", $name
+            "(SELECT group_concat(line, char(10)) FROM (SELECT ",
+            $key,
+            " || char(9) || json_array(",
+            $columns,
+            ") AS line FROM ",
+            $from,
+            " ORDER BY ",
+            $key,
+            ")) AS ",
+            $name
         )
     };
 }
@@ -44,6 +52,7 @@ pub(super) const ALL: &str = concat!(
 /// What renewals and terms write.
 pub(super) const SIGNS: &str = concat!(
     "SELECT ",
-    table!("replicas", "replica_id", "beat, lost_at, left_at, jobs", "onebell_replicas"), ", ",
+    table!("replicas", "replica_id", "beat, lost_at, left_at, jobs", "onebell_replicas"),
+    ", ",
     table!("terms", "duty", "holder, epoch, expires_at", "onebell_terms"),
 );

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use onebell::model::job::{JobDefinition, Overlap, StepDefinition};
+use onebell::model::message::{InDoubtPolicy, NewMessage};
 use onebell::model::retry::RetryPolicy;
 use onebell::model::step::Verdict;
-use onebell::model::message::{InDoubtPolicy, NewMessage};
 use onebell::model::{Effect, Fingerprint, JobId, Key, ReplicaId, RunId};
 use onebell::roles::scheduler::{self, Carried};
 use onebell::store::postgres::{self, PostgresStore};
@@ -57,7 +57,11 @@ impl Lab {
         };
         store.enlist(&info).await?;
         let mut step = StepDefinition::new("pay", "pay");
-        step.retry = RetryPolicy { backoff_min: std::time::Duration::ZERO, backoff_max: std::time::Duration::ZERO, ..RetryPolicy::default() };
+        step.retry = RetryPolicy {
+            backoff_min: std::time::Duration::ZERO,
+            backoff_max: std::time::Duration::ZERO,
+            ..RetryPolicy::default()
+        };
         let mut definition = JobDefinition::new(&name);
         definition.overlap = Overlap::Allow;
         definition.steps.push(step);
@@ -152,7 +156,11 @@ impl Lab {
             return sqlite::work(move |connection| {
                 let (sql, fails) = statements();
                 connection.execute_batch(&sql)?;
-                if fails { Err(rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_BUSY), None)) } else { Ok(()) }
+                if fails {
+                    Err(rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_BUSY), None))
+                } else {
+                    Ok(())
+                }
             });
         }
         postgres::work(move |transaction| {

@@ -60,13 +60,21 @@ async fn on_postgres(lab: &Lab, url: &str, mut first: Settlement, second: Settle
     let blocked = "SELECT EXISTS (SELECT 1 FROM pg_stat_activity a, pg_stat_activity b \
         WHERE pg_backend_pid() = ANY (pg_blocking_pids(a.pid)) AND a.pid = ANY (pg_blocking_pids(b.pid)))";
     let seen = async |question: &str| -> Result<bool> { Ok(watcher.query_one(question, &[]).await?.get::<_, bool>(0)) };
-    both(lab, url, first, second, &gate, async || seen(held).await, async || {
-        let waits = seen(blocked).await?;
-        if waits {
-            watcher.batch_execute("ROLLBACK").await?;
-        }
-        Ok(waits)
-    })
+    both(
+        lab,
+        url,
+        first,
+        second,
+        &gate,
+        async || seen(held).await,
+        async || {
+            let waits = seen(blocked).await?;
+            if waits {
+                watcher.batch_execute("ROLLBACK").await?;
+            }
+            Ok(waits)
+        },
+    )
     .await
 }
 

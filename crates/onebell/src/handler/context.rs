@@ -85,8 +85,15 @@ impl Context {
 
     /// For those who test a handler: one attempt of `step` over any store. The claim it carries was issued by no store, so a
     /// real one answers it with `Superseded`. It reports progress to nobody.
-    pub fn for_store(store: Arc<dyn AgentStore>, step: &StepDefinition, of: &AttemptOf, stop: Stop, vouch: watch::Receiver<Vouch>) -> Self {
-        let claim = Claim::issued(StepId::of(&of.run, &step.name), of.run.clone(), of.attempt, ReplicaId::from_text("handler-test"));
+    pub fn for_store(
+        store: Arc<dyn AgentStore>,
+        step: &StepDefinition,
+        of: &AttemptOf,
+        stop: Stop,
+        vouch: watch::Receiver<Vouch>,
+    ) -> Self {
+        let claim =
+            Claim::issued(StepId::of(&of.run, &step.name), of.run.clone(), of.attempt, ReplicaId::from_text("handler-test"));
         let claimed = ClaimedStep {
             claim,
             job: of.job.clone(),

@@ -84,11 +84,7 @@ impl PostgresStore {
             url: url.into(),
             clock: StoreClock::Own,
             connections: 6,
-            limits: Limits {
-                statement: Duration::from_secs(5),
-                lock: Duration::from_secs(3),
-                idle: Duration::from_secs(8),
-            },
+            limits: Limits { statement: Duration::from_secs(5), lock: Duration::from_secs(3), idle: Duration::from_secs(8) },
             sql_role: None,
             query_limit: Duration::from_secs(300),
         }

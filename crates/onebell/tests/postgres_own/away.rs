@@ -93,7 +93,10 @@ async fn a_server_without_a_free_connection_is_away() {
     let cluster = Cluster::start_with(18, &["max_connections=5", "superuser_reserved_connections=0"]);
     let store = PostgresStore::builder(cluster.url()).connect_and_migrate().await.unwrap();
     let client = client(&cluster.url()).await;
-    let others = client.query_one("SELECT count(*) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'", &[]);
+    let others = client.query_one(
+        "SELECT count(*) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'",
+        &[],
+    );
     let others: i64 = others.await.unwrap().get(0);
     let mut held = Vec::new();
     while held.len() < usize::try_from(5 - 1 - others).unwrap() {
@@ -116,12 +119,8 @@ async fn a_standby_refuses_writes_as_away_and_answers_reads() {
     let store = PostgresStore::builder(&database.url).connect().await.unwrap();
     assert!(is_away(&store.claim_steps(&asks(1)).await));
     assert!(store.is_idle().await.unwrap());
-    let claim = onebell::store::ClaimMessages {
-        replica: replica(),
-        channels: Vec::new(),
-        limit: 1,
-        timeout: Duration::from_secs(1),
-    };
+    let claim =
+        onebell::store::ClaimMessages { replica: replica(), channels: Vec::new(), limit: 1, timeout: Duration::from_secs(1) };
     assert!(is_away(&onebell::store::RelayStore::claim_messages(&store, &claim).await));
 }
 

@@ -133,7 +133,10 @@ async fn every_hot_statement_stays_on_its_index(client: &Client, when: &str) {
             assert!(plan.contains(index), "{name} {when} does not use {index}:\n{plan}");
         }
         for index in ["job_steps_overdue", "job_steps_owner"] {
-            assert!(name == "read_held_steps" || !plan.contains(index), "{name} {when} left the primary key for {index}:\n{plan}");
+            assert!(
+                name == "read_held_steps" || !plan.contains(index),
+                "{name} {when} left the primary key for {index}:\n{plan}"
+            );
         }
     }
 }
@@ -146,7 +149,10 @@ async fn every_hot_statement_stays_on_its_index_over_many_rows() {
         let client = client(&database.url).await;
         client.batch_execute(FILLED).await.unwrap();
         every_hot_statement_stays_on_its_index(&client, &format!("on {version} without statistics")).await;
-        client.batch_execute("VACUUM ANALYZE onebell.runs, onebell.job_steps, onebell.attempts, onebell.outbox, onebell.effects").await.unwrap();
+        client
+            .batch_execute("VACUUM ANALYZE onebell.runs, onebell.job_steps, onebell.attempts, onebell.outbox, onebell.effects")
+            .await
+            .unwrap();
         every_hot_statement_stays_on_its_index(&client, &format!("on {version}")).await;
     }
 }

@@ -79,10 +79,7 @@ async fn a_refusal_names_the_servers_words_and_code_and_a_passing_one_costs_a_tr
 #[tokio::test]
 async fn a_deferred_constraint_fails_the_step_like_any_other() {
     let (database, store) = store(15).await;
-    store
-        .execute("CREATE TABLE child (id integer REFERENCES paid DEFERRABLE INITIALLY DEFERRED)")
-        .await
-        .unwrap();
+    store.execute("CREATE TABLE child (id integer REFERENCES paid DEFERRABLE INITIALLY DEFERRED)").await.unwrap();
     let step = claimed(&store, "k").await;
     let settled = settle(&store, does(&step, "INSERT INTO paid VALUES (1); INSERT INTO child VALUES (2)")).await.unwrap();
     let (status, why) = applied(&settled);
@@ -122,7 +119,10 @@ async fn what_statements_set_is_gone_with_them() {
         );
         assert_eq!(applied(&settle(&store, does(&step, &text)).await.unwrap()), (StepStatus::Succeeded, None));
     }
-    assert_eq!(store.query_rows("SELECT current_setting('search_path') AS path").await.unwrap(), r#"[{"path":"\"$user\", public"}]"#);
+    assert_eq!(
+        store.query_rows("SELECT current_setting('search_path') AS path").await.unwrap(),
+        r#"[{"path":"\"$user\", public"}]"#
+    );
 }
 
 #[tokio::test]
@@ -161,7 +161,9 @@ async fn statements_have_what_is_left_of_the_claim_and_no_more() {
 #[tokio::test]
 async fn a_query_is_one_statement_and_cannot_leave_its_read_only_transaction() {
     let (database, store) = store(18).await;
-    for text in ["SELECT 1; INSERT INTO paid VALUES (1)", "COMMIT; INSERT INTO paid VALUES (1)", "SELECT 1) q; DROP TABLE paid; --"] {
+    for text in
+        ["SELECT 1; INSERT INTO paid VALUES (1)", "COMMIT; INSERT INTO paid VALUES (1)", "SELECT 1) q; DROP TABLE paid; --"]
+    {
         assert!(matches!(store.query_rows(text).await, Err(StoreError::Broken { .. })), "{text}");
     }
     let typed = store.query_rows("SELECT 1 AS n, 'x' AS t, NULL AS z, 1.50 AS d, true AS b -- all of them\n;\n").await.unwrap();

@@ -21,11 +21,18 @@ pub struct StepView {
     pub rank: u32,
     /// It declares an undo.
     pub undoable: bool,
+    /// Its work is committed although it is held: a message of it is in doubt.
+    pub delivered: bool,
 }
 
 impl StepView {
     fn is_undo(&self) -> bool {
         self.name.ends_with(UNDO_MARK)
+    }
+
+    /// Its effects stand in the ledger.
+    fn is_committed(&self) -> bool {
+        self.status == StepStatus::Succeeded || self.delivered
     }
 
     fn moves(&self) -> bool {
@@ -126,8 +133,7 @@ impl RunView {
         if self.steps.iter().any(StepView::moves) {
             return Vec::new();
         }
-        let mut done: Vec<&StepView> =
-            self.steps.iter().filter(|step| step.undoable && step.status == StepStatus::Succeeded).collect();
+        let mut done: Vec<&StepView> = self.steps.iter().filter(|step| step.undoable && step.is_committed()).collect();
         done.sort_by(|a, b| (b.rank, &b.name).cmp(&(a.rank, &a.name)));
         let mut changes = vec![Change::Run(E::Undo, S::Undoing, None)];
         if !done.is_empty() {
@@ -216,6 +222,7 @@ pub fn undo_steps(names: &[String]) -> Vec<StepView> {
             after: index.checked_sub(1).map(|before| undo_of(&names[before])).into_iter().collect(),
             rank: 0,
             undoable: false,
+            delivered: false,
         })
         .collect()
 }
@@ -225,7 +232,8 @@ mod tests {
     use super::*;
 
     fn step(name: &str, status: StepStatus, after: &[&str], rank: u32) -> StepView {
-        StepView { name: name.into(), status, after: after.iter().map(|s| (*s).into()).collect(), rank, undoable: false }
+        let after = after.iter().map(|s| (*s).into()).collect();
+        StepView { name: name.into(), status, after, rank, undoable: false, delivered: false }
     }
 
     fn undoable(name: &str, status: StepStatus, rank: u32) -> StepView {
@@ -271,6 +279,15 @@ mod tests {
         assert!(changes.contains(&Change::Step("c~undo".into(), StepEvent::Ready)));
         assert!(!changes.contains(&Change::Step("b~undo".into(), StepEvent::Ready)));
         assert_eq!(end_of(&run), RunStatus::Undoing);
+    }
+
+    #[test]
+    fn i14_a_step_held_for_its_message_is_undone_too_and_one_held_for_its_loss_is_not() {
+        let held = StepView { delivered: true, ..undoable("b", StepStatus::Held, 1) };
+        let lost = undoable("c", StepStatus::Held, 1);
+        let mut run = view(RunStatus::Cancelling, vec![undoable("a", StepStatus::Succeeded, 0), held, lost]);
+        run.goal = Some(RunGoal::Cancelled);
+        assert!(advance(&run).contains(&Change::OpenUndo(vec!["b".into(), "a".into()])));
     }
 
     #[test]

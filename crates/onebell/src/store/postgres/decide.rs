@@ -102,8 +102,7 @@ async fn reopen(tx: &Tx, now: Moment, run: &LockedRun) -> Outcome<()> {
     let ranks = definition.ranks();
     let mut steps = NewSteps::default();
     for row in &rows {
-        let place =
-            Place { run: &run.id, job: &run.job, status: StepStatus::Waiting, attempt: row.number("attempt")? };
+        let place = Place { run: &run.id, job: &run.job, status: StepStatus::Waiting, attempt: row.number("attempt")? };
         if let Some(step) = definition.step(row.get("name")?) {
             steps.add(place, step, &ranks)?;
         }
@@ -112,13 +111,7 @@ async fn reopen(tx: &Tx, now: Moment, run: &LockedRun) -> Outcome<()> {
 }
 
 /// Decides an exhausted, held or failed step of an open run.
-pub(super) async fn resolve_step(
-    tx: &Tx,
-    run_id: &RunId,
-    name: &str,
-    resolution: Resolution,
-    actor: &Actor,
-) -> Outcome<Acted> {
+pub(super) async fn resolve_step(tx: &Tx, run_id: &RunId, name: &str, resolution: Resolution, actor: &Actor) -> Outcome<Acted> {
     let Some(run) = run_graph::lock(tx, [run_id]).await?.remove(run_id) else {
         return Ok(Acted::NotFound);
     };
@@ -175,10 +168,12 @@ fn why_not(run: &LockedRun, name: &str, step: StepStatus, resolution: Resolution
     }
     if step == StepStatus::Failed && run.status != RunStatus::Parked {
         let run = run.status;
-        return Some(format!("the step is failed and its run is {run}; a failed step can be decided only while its run is parked"));
+        return Some(format!(
+            "the step is failed and its run is {run}; a failed step can be decided only while its run is parked"
+        ));
     }
-    (resolution == Resolution::Retry && name.ends_with(UNDO_MARK) != run.goal.is_some())
-        .then(|| "the run is already ending; only its undo steps can be tried again".to_owned())
+    (resolution != Resolution::Failed && name.ends_with(UNDO_MARK) != run.goal.is_some())
+        .then(|| "the run is already ending; only its undo steps can be decided so".to_owned())
 }
 
 /// Decides a message.
@@ -189,9 +184,7 @@ pub(super) async fn resolve_message(tx: &Tx, key: &str, verdict: MessageVerdict,
     let (event, statement, allowed) = match verdict {
         MessageVerdict::Sent => (MessageEvent::ResolveSent, &sql::RESOLVE_MESSAGES, "one in doubt can be called sent"),
         MessageVerdict::Resend => (MessageEvent::Resend, &sql::RESEND_MESSAGES, "one in doubt or failed can be sent again"),
-        MessageVerdict::Drop => {
-            (MessageEvent::Drop, &sql::DROP_MESSAGES, "one that is ready, failed or in doubt can be dropped")
-        }
+        MessageVerdict::Drop => (MessageEvent::Drop, &sql::DROP_MESSAGES, "one that is ready, failed or in doubt can be dropped"),
     };
     let status = message.flying.status;
     if status.on(event).is_none() {

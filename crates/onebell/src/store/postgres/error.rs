@@ -89,7 +89,9 @@ fn by_code(code: &str) -> Class {
 /// Poolers and a server short of processes say so without a code.
 fn says_too_many(message: &str) -> bool {
     let message = message.to_ascii_lowercase();
-    ["too many clients", "too many connections", "no more connections", "could not fork"].iter().any(|words| message.contains(words))
+    ["too many clients", "too many connections", "no more connections", "could not fork"]
+        .iter()
+        .any(|words| message.contains(words))
 }
 
 impl Symptom {
@@ -229,7 +231,8 @@ mod tests {
 
     #[test]
     fn without_a_code_the_connection_is_in_trouble_or_the_program_is() {
-        let seen = |message: &str, transport| classify(&Symptom { code: None, message: message.into(), transport }, Phase::Connect);
+        let seen =
+            |message: &str, transport| classify(&Symptom { code: None, message: message.into(), transport }, Phase::Connect);
         assert_eq!(seen("connection reset by peer", true), Class::Away);
         assert_eq!(seen("sorry, too many clients already", false), Class::Away);
         assert_eq!(seen("no more connections allowed (max_client_conn)", false), Class::Away);

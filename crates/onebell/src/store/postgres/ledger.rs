@@ -85,7 +85,9 @@ async fn read_effects(tx: &Tx, effects: &Of<'_, Effect>, new: &Keys) -> Outcome<
     }
     let (scope, key): (Vec<&str>, Vec<&str>) = old.into_iter().unzip();
     let rows = tx.rows(&sql::READ_EFFECTS, values![scope, key]).await?;
-    rows.iter().map(|row| Ok(((row.get("scope")?, row.get("key")?), row.word("fingerprint", |text| text.parse().ok())?))).collect()
+    rows.iter()
+        .map(|row| Ok(((row.get("scope")?, row.get("key")?), row.word("fingerprint", |text| text.parse().ok())?)))
+        .collect()
 }
 
 async fn put_messages(tx: &Tx, now: Moment, items: &[&Item<'_>], puts: &mut [Put]) -> Outcome<()> {

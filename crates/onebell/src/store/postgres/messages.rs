@@ -88,9 +88,8 @@ impl MessageEndings {
             return Ok(());
         }
         let now = stamp(now);
-        let values = values![
-            now, self.key, self.attempt, self.was, self.status, self.ready_at, self.tries, self.note, self.settled_by
-        ];
+        let values =
+            values![now, self.key, self.attempt, self.was, self.status, self.ready_at, self.tries, self.note, self.settled_by];
         tx.execute_all(&sql::SETTLE_MESSAGES, values, self.len()).await
     }
 }

@@ -282,6 +282,7 @@ fn view(row: &Record) -> Outcome<StepView> {
         after: row.json("after")?,
         rank: u32::try_from(row.get::<i32>("rank")?).unwrap_or(0),
         undoable: row.get("undoable")?,
+        delivered: row.get("delivered")?,
     })
 }
 

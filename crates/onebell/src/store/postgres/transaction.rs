@@ -142,7 +142,11 @@ impl Tx {
         }
     }
 
-    pub(super) async fn bounded<T>(&self, what: &str, call: impl Future<Output = std::result::Result<T, tokio_postgres::Error>>) -> Outcome<T> {
+    pub(super) async fn bounded<T>(
+        &self,
+        what: &str,
+        call: impl Future<Output = std::result::Result<T, tokio_postgres::Error>>,
+    ) -> Outcome<T> {
         match tokio::time::timeout(self.call_limit, call).await {
             Ok(answer) => answer.map_err(|error| Failure::seen(what, &error, Phase::Statement)),
             Err(_) => Err(Failure::silent(what, self.call_limit)),

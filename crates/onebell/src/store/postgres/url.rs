@@ -130,7 +130,11 @@ mod tests {
 
     #[test]
     fn a_socket_in_a_folder_needs_no_tls_and_no_host_name() {
-        for url in ["postgresql:///db?host=/dir&user=postgres", "postgres://postgres@%2Fdir:5433/db", "postgres:///db?host=/dir&sslmode=require"] {
+        for url in [
+            "postgresql:///db?host=/dir&user=postgres",
+            "postgres://postgres@%2Fdir:5433/db",
+            "postgres:///db?host=/dir&sslmode=require",
+        ] {
             let target = parse(url).unwrap();
             assert!(matches!(&target.config.get_hosts()[0], Host::Unix(dir) if dir.to_str() == Some("/dir")), "{url}");
             assert!(target.tls.is_none());

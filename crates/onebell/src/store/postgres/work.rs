@@ -92,7 +92,8 @@ impl From<Failure> for Stop {
 }
 
 async fn attempt(store: &PostgresStore, item: &Item<'_>) -> Result<SetEnd, Stop> {
-    let Some(left) = store.transact(Verb::named("read_work_left"), |tx| async move { left(&tx, item).await.map(End::Rollback) }).await?
+    let Some(left) =
+        store.transact(Verb::named("read_work_left"), |tx| async move { left(&tx, item).await.map(End::Rollback) }).await?
     else {
         // Not ours: the user's statements must not run again.
         let late = |tx: Tx| async move { settle_late(&tx, &[item]).await.map(End::Commit) };
@@ -137,12 +138,7 @@ async fn left(tx: &Tx, item: &Item<'_>) -> Outcome<Option<Duration>> {
 }
 
 /// Begins the transaction and runs the user's statements in it. Leaves it open.
-async fn users_part(
-    store: &PostgresStore,
-    lent: &mut Lent<'_>,
-    item: &Item<'_>,
-    left: Duration,
-) -> Result<Option<String>, Stop> {
+async fn users_part(store: &PostgresStore, lent: &mut Lent<'_>, item: &Item<'_>, left: Duration) -> Result<Option<String>, Stop> {
     let broken = |message: &str| Stop::Failed(Failure::broken(message));
     let work = item.work().ok_or_else(|| broken("a settlement without work was run as one with it"))?;
     let client = lent.client_mut().ok_or_else(|| broken("the connection is in use"))?;

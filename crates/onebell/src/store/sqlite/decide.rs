@@ -106,8 +106,8 @@ fn why_not(graph: &RunGraph, node: &Node, resolution: Resolution) -> Option<Stri
             "the step is failed and its run is {run}; a failed step can be decided only while its run is parked"
         ));
     }
-    (resolution == Resolution::Retry && is_undo(node) != graph.row.goal.is_some())
-        .then(|| "the run is already ending; only its undo steps can be tried again".to_owned())
+    (resolution != Resolution::Failed && is_undo(node) != graph.row.goal.is_some())
+        .then(|| "the run is already ending; only its undo steps can be decided so".to_owned())
 }
 
 /// A new budget for a step that waits for a person; the others are left as they are.

@@ -111,6 +111,7 @@ impl RunGraph {
                 after: from_json(after, "list of steps")?,
                 rank: row.get::<_, i64>("rank").map(|rank| u32::try_from(rank).unwrap_or(0))?,
                 undoable: row.get("undoable")?,
+                delivered: row.get("delivered")?,
             };
             Ok(Node { id: row.get("step_id")?, attempt: count(row, "attempt")?, view })
         })?;
