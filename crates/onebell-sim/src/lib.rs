@@ -3,7 +3,6 @@
 //!
 //! It knows nothing of tokio's runtime, of threads or of the system's clock; what the edge (`onebell::replica`) does in
 //! loops is done here in steps.
-#![expect(clippy::panic, reason = "all of this crate is test support: what cannot go on says so and ends")]
 
 pub mod call;
 pub mod checks;

@@ -3,7 +3,7 @@
 use crate::world::{Story, Told, tell};
 
 /// Histories told in search of a shorter one, at most.
-const TRIES: usize = 300;
+const TRIES: usize = 120;
 
 /// The shortest found, and what it tells.
 pub fn shrink(story: &Story) -> Option<(Story, Told)> {

@@ -1,5 +1,7 @@
 //! Deliberate faults are caught.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on ends")]
+
 use onebell_sim::mutants::{Caught, MUTANTS, Mutant};
 use onebell_sim::{Violation, story, tell};
 
@@ -24,8 +26,9 @@ fn removing_the_fence_fails_within_100_seeds() {
 
 #[test]
 fn every_mutant_is_caught_within_its_seeds() {
+    let about = std::env::var("ONEBELL_SIM_ABOUT").unwrap_or_default();
     let mut missed = Vec::new();
-    for mutant in MUTANTS {
+    for mutant in MUTANTS.iter().filter(|mutant| mutant.fault.contains(&about)) {
         let Caught::Within(seeds) = mutant.caught else { continue };
         match caught(mutant, seeds) {
             Some((seed, violation)) => println!("CAUGHT {seed:>4} {:<10} {}: {}", violation.check, mutant.fault, violation.what),

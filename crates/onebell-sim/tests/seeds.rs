@@ -41,6 +41,7 @@ fn tell_all(first: u64, count: u64) -> (Tally, Option<u64>) {
 }
 
 fn show(seed: u64) -> ! {
+    println!("seed {seed} fails; looking for a shorter history");
     let (story, told) = shrink(&story(seed)).unwrap();
     let tail = told.trace.len().saturating_sub(SHOWN);
     let (violation, turns) = (told.violation.unwrap(), story.draws.len());
@@ -69,12 +70,48 @@ fn the_same_seed_gives_the_same_history() {
 fn histories_meet_every_fault_and_reach_every_state() {
     let (tally, _) = tell_all(1, 40);
     for name in [
-        "attempt cancelled", "attempt delivering", "attempt exhausted", "attempt failed", "attempt lost", "attempt overdue", "attempt resolved",
-        "attempt retry", "attempt stopped", "attempt succeeded", "call contended", "call lost after", "call lost before", "call slow after",
-        "call slow before", "fault away", "fault crash", "fault jump", "fault pause", "granted message", "granted replica", "granted step",
-        "job edited", "late settlement", "message dropped", "message failed", "message in_doubt", "message pruned", "message sending",
-        "message sent", "replica lost", "run cancelled", "run failed", "run parked", "run pruned", "run queued", "run succeeded", "run undoing",
-        "skip missed", "skip overlap", "skip paused", "term taken",
+        "attempt cancelled",
+        "attempt delivering",
+        "attempt exhausted",
+        "attempt failed",
+        "attempt lost",
+        "attempt overdue",
+        "attempt resolved",
+        "attempt retry",
+        "attempt stopped",
+        "attempt succeeded",
+        "call contended",
+        "call lost after",
+        "call lost before",
+        "call slow after",
+        "call slow before",
+        "fault away",
+        "fault crash",
+        "fault jump",
+        "fault pause",
+        "granted message",
+        "granted replica",
+        "granted step",
+        "job edited",
+        "late settlement",
+        "message dropped",
+        "message failed",
+        "message in_doubt",
+        "message pruned",
+        "message sending",
+        "message sent",
+        "replica lost",
+        "run cancelled",
+        "run failed",
+        "run parked",
+        "run pruned",
+        "run queued",
+        "run succeeded",
+        "run undoing",
+        "skip missed",
+        "skip overlap",
+        "skip paused",
+        "term taken",
     ] {
         assert!(tally.of(name) > 0, "{name} never happened");
     }

@@ -23,6 +23,7 @@ mod contract {
     mod operators;
     mod outbox;
     mod progress;
+    mod proxy;
     mod recovering;
     mod recovery;
     mod replicas;
@@ -38,5 +39,6 @@ mod contract {
     mod superseded;
     mod together;
     mod undo;
+    mod waited;
     mod work;
 }

@@ -1,6 +1,7 @@
 //! What the edge promises beyond its roles: a replica in this process, over a real file, by the real clock. Waiting is for
 //! states, each with a limit.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on ends")]
 #![cfg(feature = "sqlite")]
 #![expect(clippy::disallowed_methods, reason = "the edge runs by the real clock")]
 

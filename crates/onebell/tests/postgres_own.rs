@@ -5,6 +5,7 @@
 #[cfg(test)]
 mod postgres_own {
     mod away;
+    mod encrypted;
     mod given;
     mod plans;
     mod pooler;

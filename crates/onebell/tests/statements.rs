@@ -41,11 +41,11 @@ fn folder(database: &str) -> PathBuf {
 /// Every statement of a database by the name of its file.
 fn statements(database: &str) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
-    for entry in fs::read_dir(folder(database)).unwrap() {
-        let path = entry.unwrap().path();
+    for entry in fs::read_dir(folder(database)).expect("the folder of statements") {
+        let path = entry.expect("an entry of it").path();
         assert_eq!(path.extension().and_then(|end| end.to_str()), Some("sql"), "{}", path.display());
-        let name = path.file_stem().and_then(|stem| stem.to_str()).unwrap().to_owned();
-        found.insert(name, fs::read_to_string(&path).unwrap());
+        let name = path.file_stem().and_then(|stem| stem.to_str()).expect("a name").to_owned();
+        found.insert(name, fs::read_to_string(&path).expect("a text"));
     }
     assert!(found.len() > 20, "{database}: {} statements", found.len());
     found
@@ -151,9 +151,9 @@ fn sqlite_accepts_every_statement() {
 
 async fn postgres_accepts_every_statement(version: u32) {
     let database = fresh_database(version).await;
-    drop(onebell::store::postgres::PostgresStore::builder(&database.url).connect_and_migrate().await.unwrap());
-    let config = database.url.parse::<tokio_postgres::Config>().unwrap();
-    let (client, connection) = config.connect(tokio_postgres::NoTls).await.unwrap();
+    drop(onebell::store::postgres::PostgresStore::builder(&database.url).connect_and_migrate().await.expect("a schema"));
+    let config = database.url.parse::<tokio_postgres::Config>().expect("a URL");
+    let (client, connection) = config.connect(tokio_postgres::NoTls).await.expect("a connection");
     tokio::spawn(connection);
     for (name, text) in statements("postgres") {
         if let Err(error) = client.prepare(&text).await {

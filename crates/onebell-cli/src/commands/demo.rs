@@ -31,7 +31,7 @@ const LOOK: Duration = Duration::from_millis(100);
 pub async fn demo(common: &Common, args: &Demo) -> Answer {
     let begun = now();
     let seed = args.seed.unwrap_or_else(|| u64::from(std::process::id()) ^ onebell::time::host_now().micros().unsigned_abs());
-    let scratch = Scratch::new(seed, args.keep)?;
+    let scratch = Scratch::new(seed, args.keep, common.database.is_some())?;
     let database = match &common.database {
         Some(_) => Database::choose(common, None)?,
         None => Database::Sqlite(scratch.path("onebell.db")),
@@ -104,7 +104,7 @@ async fn together(scratch: &Scratch, database: &Database, seed: u64, say: &dyn F
     killer.aim(copies.pids());
     say(&format!("   The slot is {}. All three wake up for it; one opens it.", slot_text(at)));
     let ended = to_the_end(store, scratch, &mailbox).await;
-    let lost = lost(store, &pids, begun).await;
+    let lost = lost(store, scratch.lease(), &pids, begun).await;
     copies.end().await;
     let Decided { doubts, confirmed } = ended?;
     let shot = killer.report();
@@ -186,8 +186,8 @@ async fn decide(store: &dyn Store, scratch: &Scratch, doubts: &[MessageView], ma
 }
 
 /// How many of the copies were found lost. One that died with the last mail takes the others a lease to miss.
-async fn lost(store: &dyn Store, pids: &[u32], begun: Moment) -> Result<u64, Failure> {
-    let end = now() + 5 * scratch::LEASE;
+async fn lost(store: &dyn Store, lease: Duration, pids: &[u32], begun: Moment) -> Result<u64, Failure> {
+    let end = now() + 5 * lease;
     loop {
         match recoveries(store, pids, begun).await? {
             0 if now() < end => SystemTimer.sleep(LOOK).await,

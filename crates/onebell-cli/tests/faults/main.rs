@@ -1,6 +1,7 @@
 //! The trouble is real here: replicas are processes of the program, killed, stopped and cut off from their database.
 //! Waiting is for events, each with a limit; what is asserted is order and counts, never speed.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on ends")]
 #![expect(clippy::disallowed_methods, reason = "real processes run by the real clock")]
 
 mod away;

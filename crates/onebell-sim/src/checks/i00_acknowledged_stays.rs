@@ -80,10 +80,10 @@ impl Check for I00 {
                     .map(|((claim, _), _)| claim.key().to_owned());
                 self.sent.extend(keys.filter(|key| now.messages.get(key).is_some()));
             }
-            Detail::Triggered { trigger, answer: Triggered::Opened(run) | Triggered::Already(run) } => {
-                if now.keys.get(trigger.key.as_str()).is_some_and(|row| row.run == run.as_str()) {
-                    self.requests.insert(trigger.key.to_string(), run.to_string());
-                }
+            Detail::Triggered { trigger, answer: Triggered::Opened(run) | Triggered::Already(run) }
+                if now.keys.get(trigger.key.as_str()).is_some_and(|row| row.run == run.as_str()) =>
+            {
+                self.requests.insert(trigger.key.to_string(), run.to_string());
             }
             _ => {}
         }

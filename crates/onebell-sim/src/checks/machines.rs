@@ -78,7 +78,7 @@ fn reachable<S: Copy + PartialEq + std::fmt::Display, E>(
     from: Option<S>,
     to: Option<S>,
 ) -> Result<(), String> {
-    let (Some(from), Some(to)) = (from, to) else { return Err(format!("a state that no table knows")) };
+    let (Some(from), Some(to)) = (from, to) else { return Err("a state that no table knows".to_owned()) };
     let mut reached = vec![from];
     for _ in 0..4 {
         if reached.contains(&to) {

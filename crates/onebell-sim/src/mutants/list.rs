@@ -1,4 +1,4 @@
-use super::Caught::Within;
+use super::Caught::{Contract, Within};
 use super::Mutant;
 
 /// All of them.
@@ -55,9 +55,9 @@ pub const MUTANTS: &[Mutant] = &[
         caught: Within(100),
     },
     Mutant {
-        fault: "a step that must run alone is taken beside others",
-        statement: "claim_steps",
-        edits: &[(" AND s.alone = 0", "")],
+        fault: "a step that must run alone is never found",
+        statement: "find_alone_step",
+        edits: &[("s.alone = 1", "s.alone = 2")],
         caught: Within(100),
     },
     Mutant {
@@ -88,12 +88,6 @@ pub const MUTANTS: &[Mutant] = &[
         fault: "the sending mark is not written",
         statement: "mark_sending",
         edits: &[("status = 'sending'", "status = 'claimed'")],
-        caught: Within(100),
-    },
-    Mutant {
-        fault: "a sending mark under a lapsed claim",
-        statement: "mark_sending",
-        edits: &[("  AND complete_by > :now\n", "")],
         caught: Within(100),
     },
     Mutant {
@@ -256,7 +250,7 @@ pub const MUTANTS: &[Mutant] = &[
         fault: "a run is pruned although a message of it is open",
         statement: "read_prunable_runs",
         edits: &[("'ready', 'claimed', 'sending', 'in_doubt'", "'none'")],
-        caught: Within(100),
+        caught: Contract("retention::i11_a_run_that_is_not_over_or_has_unfinished_messages_is_kept"),
     },
     Mutant {
         fault: "a retry costs nothing",
@@ -307,18 +301,12 @@ pub const MUTANTS: &[Mutant] = &[
         fault: "a pause takes the cursor back",
         statement: "pause_job",
         edits: &[(" AND cursor = :cursor_seen", "")],
-        caught: Within(100),
+        caught: Contract("slots::a_paused_job_is_not_due_and_its_pause_is_one_skip"),
     },
     Mutant {
         fault: "a run that ends forgets the steps that were done",
         statement: "read_run_steps",
         edits: &[("AND final IS NOT NULL", "AND final = 'cancelled'")],
-        caught: Within(100),
-    },
-    Mutant {
-        fault: "a lost replica's row says it never was",
-        statement: "read_lost_steps",
-        edits: &[("WHERE locked_by = :replica", "WHERE locked_by = :replica AND started_at IS NULL")],
         caught: Within(100),
     },
     Mutant {
@@ -334,27 +322,12 @@ pub const MUTANTS: &[Mutant] = &[
             "\n  AND EXISTS (SELECT 1 FROM onebell_replicas WHERE replica_id = :replica AND lost_at IS NULL AND left_at IS NULL)",
             "",
         )],
-        caught: Within(100),
-    },
-    Mutant {
-        fault: "nobody asks for a run in which nothing moves",
-        statement: "request_runs",
-        edits: &[(
-            "WHERE r.finished_at IS NULL AND r.changed_at <= :stuck_since",
-            "WHERE r.finished_at IS NULL AND r.changed_at <= :stuck_since AND 0",
-        )],
-        caught: Within(100),
+        caught: Contract("progress::progress_of_a_replica_that_is_not_live_is_superseded"),
     },
     Mutant {
         fault: "steps without their handler here are claimed",
         statement: "claim_steps",
         edits: &[("AND s.handler IN (SELECT value FROM json_each(:handlers))", "")],
-        caught: Within(100),
-    },
-    Mutant {
-        fault: "a run's message is revived although a person dropped it",
-        statement: "revive_messages",
-        edits: &[(" AND dropped_by = 'run'", "")],
-        caught: Within(100),
+        caught: Contract("claims::only_carried_jobs_handlers_and_queues_are_claimed"),
     },
 ];

@@ -90,6 +90,12 @@ impl MessageStatus {
         next(MESSAGE, self, event)
     }
 
+    /// The step that put it waits for it, also when it is run again and puts it again: it is decided only by having been
+    /// sent or dropped.
+    pub fn is_undecided(self) -> bool {
+        !matches!(self, S::Sent | S::Dropped)
+    }
+
     /// A step that put it still waits for it.
     pub fn is_open(self) -> bool {
         matches!(self, S::Ready | S::Claimed | S::Sending)

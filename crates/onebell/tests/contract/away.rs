@@ -1,14 +1,18 @@
 //! PostgreSQL that refuses, cuts off or lets wait: a call ends in time, says what the caller may do, and is safe to repeat.
 
 use onebell::model::step::StepStatus;
-use onebell::store::{Prevented, Settled, StoreError};
+use onebell::store::{Prevented, Settled, Settlement, StoreError, Triggered, Work};
 
 use super::given::*;
 use super::held::{Held, until};
+use super::proxy::{Loses, Proxy};
 use super::world::World;
 
 contract!(postgres only:
     a_settlement_whose_connection_is_cut_is_written_once,
+    i0_a_claim_whose_commit_is_lost_is_read_back,
+    k10_01_a_settlement_whose_commit_or_its_answer_is_lost_is_written_once,
+    k10_02_a_request_whose_commit_or_its_answer_is_lost_opens_one_run,
     i10_a_call_that_waits_too_long_for_a_lock_ends_and_is_safe_to_repeat,
     writes_refused_while_reads_answer_lose_nothing,
 );
@@ -74,4 +78,80 @@ async fn writes_refused_while_reads_answer_lose_nothing(world: World) {
     world.cut_off().await;
     assert_eq!(settle_on(&store, records(&claim, vec![effect("e1", 100)])).await, applied(StepStatus::Succeeded));
     assert!(world.renews(&a).await.is_some(), "nobody was declared lost");
+}
+
+/// The call is repeated as an agent does, until it has an answer.
+async fn settled(store: &dyn onebell::store::Store, settlement: &Settlement) -> Settled {
+    loop {
+        match store.settle_steps(vec![settlement.clone()]).await {
+            Ok(mut answers) => return answers.remove(0),
+            Err(error) => assert!(matches!(error, StoreError::Unavailable { .. }), "{error:?}"),
+        }
+    }
+}
+
+async fn k10_01_a_settlement_whose_commit_or_its_answer_is_lost_is_written_once(world: World) {
+    world.sql("CREATE TABLE balance (amount integer NOT NULL)").await.unwrap();
+    world.register(&job("j", vec![step("a")])).await;
+    let proxy = Proxy::before(world.url());
+    let store = world.another_through(&proxy.url()).await;
+    let pays = || Some(Work::Sql("INSERT INTO balance VALUES (100)".to_owned()));
+    for (n, (loses, work)) in
+        [(Loses::Answer, None), (Loses::Commit, None), (Loses::Answer, pays()), (Loses::Commit, pays())].into_iter().enumerate()
+    {
+        let run = world.trigger("j", &format!("{n}")).await;
+        let claim = world.claim_one(&world.replica("a").await).await.claim;
+        let done = Settlement { work, ..records(&claim, vec![effect(&format!("e{n}"), 100)]) };
+        proxy.arm(loses);
+        let answer = settled(&*store, &done).await;
+        assert!(proxy.fired());
+        assert!(
+            matches!(answer, Settled::Already | Settled::Applied { status: StepStatus::Succeeded, .. }),
+            "{loses:?}: {answer:?}"
+        );
+        assert_eq!(settled(&*store, &done).await, Settled::Already);
+        let count = u64::try_from(n).unwrap() + 1;
+        assert_eq!(world.store.effects_total("ledger").await.unwrap(), (count, i128::from(count) * 100));
+        assert_eq!(world.step(&run, "a").await.attempts.len(), 1, "{loses:?}");
+    }
+    assert_eq!(world.number("SELECT sum(amount) FROM balance").await, 200);
+}
+
+async fn k10_02_a_request_whose_commit_or_its_answer_is_lost_opens_one_run(world: World) {
+    world.register(&job("j", vec![step("a")])).await;
+    let proxy = Proxy::before(world.url());
+    let store = world.another_through(&proxy.url()).await;
+    for (n, loses) in [Loses::Answer, Loses::Commit].into_iter().enumerate() {
+        let ask = request("j", &format!("{n}"), None);
+        proxy.arm(loses);
+        let answer = loop {
+            match store.trigger(&ask).await {
+                Ok(answer) => break answer,
+                Err(error) => assert!(matches!(error, StoreError::Unavailable { .. }), "{error:?}"),
+            }
+        };
+        assert!(proxy.fired());
+        let (Triggered::Opened(run) | Triggered::Already(run)) = answer else { panic!("{answer:?}") };
+        assert_eq!(store.trigger(&ask).await.unwrap(), Triggered::Already(run));
+    }
+    assert_eq!(world.rows("runs", "true").await, 2);
+}
+
+async fn i0_a_claim_whose_commit_is_lost_is_read_back(world: World) {
+    world.open_run(&job("j", vec![step("a"), step("b")])).await;
+    let proxy = Proxy::before(world.url());
+    let store = world.another_through(&proxy.url()).await;
+    let a = world.replica("a").await;
+    for (loses, held_before) in [(Loses::Answer, 0), (Loses::Commit, 1)] {
+        proxy.arm(loses);
+        let claimed = store.claim_steps(&world.asks(&a, 1)).await;
+        assert!(proxy.fired());
+        let held = store.held_steps(&a).await.unwrap();
+        match claimed {
+            Ok(answer) => assert!(answer.claimed.iter().all(|step| held.contains(step)), "what it gave it holds"),
+            Err(error) => assert!(matches!(error, StoreError::Unavailable { .. }), "{error:?}"),
+        }
+        assert!(held.len() >= held_before);
+        assert!(held.iter().all(|step| step.claim.attempt() == 1 && step.tries == 1), "one claim, one try: {held:?}");
+    }
 }

@@ -10,6 +10,7 @@ use super::outbox::{accepted, asks, rejected, unknown};
 use super::world::World;
 
 contract!(
+    i9_a_step_run_again_still_waits_for_its_message_in_doubt,
     a_delivering_step_is_held_while_a_message_is_in_doubt_and_goes_on_when_it_is_proven,
     a_delivering_step_succeeds_when_its_last_message_is_sent,
     a_failed_message_fails_its_step_only_where_that_is_declared,
@@ -141,6 +142,22 @@ async fn a_delivering_step_is_held_while_a_message_is_in_doubt_and_goes_on_when_
     world.deliver(&claim, accepted()).await;
     assert_eq!(world.close().await, 1);
     assert_eq!(world.step_status(&run, "a").await, "succeeded");
+    world.admit().await;
+    assert_eq!(world.run_status(&run).await, "succeeded");
+}
+
+async fn i9_a_step_run_again_still_waits_for_its_message_in_doubt(world: World) {
+    world.in_doubt("m").await;
+    let run = onebell::model::RunId::from_text(world.store.message("m").await.unwrap().unwrap().run.unwrap());
+    world.close().await;
+    assert_eq!(world.store.retry_run(&run, &actor()).await.unwrap(), onebell::store::Acted::Done);
+    world.admit().await;
+    let claim = world.claim_one(&world.replica("again").await).await.claim;
+    assert_eq!(status_of(&world.settle(puts(&claim, vec![mail("m")])).await), StepStatus::Delivering);
+    world.close().await;
+    assert_eq!((world.step_status(&run, "a").await.as_str(), world.run_status(&run).await.as_str()), ("held", "parked"));
+    world.store.resolve_message("m", onebell::store::MessageVerdict::Sent, &actor()).await.unwrap();
+    world.close().await;
     world.admit().await;
     assert_eq!(world.run_status(&run).await, "succeeded");
 }

@@ -3,21 +3,17 @@
 
 use onebell::model::step::StepStatus;
 use onebell::model::{Effect, Fingerprint};
-use onebell::store::{Acted, Extension, Guarded, Marked, Settled, Settlement, Triggered};
+use onebell::store::{Acted, Settled, Settlement, Triggered};
 
 use super::given::*;
 use super::held::Held;
-use super::retention::prune_all;
 use super::world::World;
 
 contract!(postgres only:
-    a_claim_that_meets_the_loss_of_its_replica_gets_nothing,
     a_key_share_lock_of_somebodys_open_transaction_blocks_nothing,
     a_request_that_meets_a_key_committed_meanwhile_is_already_or_a_conflict,
     admission_waits_for_the_job_lock,
     i2_a_claim_passes_by_what_is_locked_and_takes_the_rest,
-    i3_a_settlement_that_waited_for_its_row_sees_that_it_was_taken,
-    i3_a_term_taken_while_its_write_waited_writes_nothing,
     i4_the_same_settlement_while_the_first_is_still_in_flight_is_already,
     i5_a_message_committed_meanwhile_is_already_or_a_conflict,
     i5_an_effect_committed_meanwhile_is_already_or_a_conflict,
@@ -168,34 +164,6 @@ async fn a_request_that_meets_a_key_committed_meanwhile_is_already_or_a_conflict
     assert_ne!(Fingerprint::of_json("1").unwrap(), Fingerprint::of_json("null").unwrap());
 }
 
-/// Whoever takes the row while the settlement waits for it: the fence is what stands in the row after the wait.
-async fn i3_a_settlement_that_waited_for_its_row_sees_that_it_was_taken(world: World) {
-    world.register(&job("j", vec![step("a")])).await;
-    let agent = world.replica("agent").await;
-    let taken = [
-        "UPDATE {job_steps} SET attempt = attempt + 1, tries = tries + 1, locked_by = 'other'",
-        "UPDATE {job_steps} SET status = 'pending', locked_by = NULL, complete_by = NULL, hard_complete_by = NULL, claimed_at = NULL, started_at = NULL",
-        "DELETE FROM {job_steps}",
-    ];
-    for statement in taken {
-        world.sql("DELETE FROM {job_steps}").await.unwrap();
-        world.trigger("j", statement).await;
-        let claim = world.claim_one(&agent).await.claim;
-        let held = Held::by(&world, statement).await;
-        let (store, other) = (world.another().await, world.another().await);
-        let (late, progress) =
-            (Settlement { messages: vec![mail("late")], ..records(&claim, vec![effect("late", 1)]) }, claim.clone());
-        let settling = tokio::spawn(async move { settle_on(&store, late).await });
-        held.until_waiting(1).await;
-        let extending = tokio::spawn(async move { other.extend_step(&progress).await.unwrap() });
-        held.until_waiting(2).await;
-        held.commit().await;
-        assert_eq!(settling.await.unwrap(), Settled::Superseded, "{statement}");
-        assert_eq!(extending.await.unwrap(), Extension::Superseded, "{statement}");
-        assert_eq!(world.rows("effects", "true").await + world.rows("outbox", "true").await, 0, "{statement}");
-    }
-}
-
 /// The acknowledgement is lost while the server still works on it: the second asking waits for the first.
 async fn i4_the_same_settlement_while_the_first_is_still_in_flight_is_already(world: World) {
     world.put("seed", vec![mail("seed")]).await;
@@ -243,33 +211,6 @@ async fn k06_02_cancel_and_settle_are_decided_in_the_order_of_their_locks(world:
         assert_eq!(acted == Acted::Done, cancel_first, "{acted:?}");
         assert_eq!(world.run_status(&run).await, if cancel_first { "cancelled" } else { "succeeded" });
     }
-}
-
-async fn i3_a_term_taken_while_its_write_waited_writes_nothing(world: World) {
-    let a = world.replica("a").await;
-    world.replica("b").await;
-    world.open_run(&job("j", vec![step("a")])).await;
-    world.finish_one(&a).await;
-    world.pass(MINUTE * 60 * 24 * 30);
-    let term = world.store.campaign("retention", &a, seconds(10)).await.unwrap().unwrap();
-    let held = Held::by(&world, "UPDATE {terms} SET holder = 'b', epoch = epoch + 1").await;
-    let world = std::sync::Arc::new(world);
-    let (pruning, old) = (std::sync::Arc::clone(&world), term.clone());
-    let pruned = tokio::spawn(async move { prune_all(&pruning, &old).await });
-    held.until_waiting(1).await;
-    held.commit().await;
-    assert_eq!(pruned.await.unwrap(), Guarded::Superseded);
-    assert_eq!(world.rows("runs", "true").await, 1, "a predicate in place of the lock would have pruned it");
-    // And the other way: while a guarded write holds the term, nobody takes it, though its time is over.
-    world.sql("UPDATE {terms} SET holder = 'a', epoch = epoch + 1").await.unwrap();
-    world.pass(seconds(60));
-    let held = Held::by(&world, "SELECT 1 FROM {terms} FOR SHARE").await;
-    let store = world.another().await;
-    let taken =
-        tokio::spawn(async move { store.campaign("retention", &onebell::model::ReplicaId::from_text("b"), seconds(10)).await });
-    held.until_waiting(1).await;
-    held.commit().await;
-    assert_eq!(taken.await.unwrap().unwrap().map(|term| term.epoch()), Some(4));
 }
 
 async fn admission_waits_for_the_job_lock(world: World) {
@@ -342,30 +283,4 @@ async fn a_key_share_lock_of_somebodys_open_transaction_blocks_nothing(world: Wo
     assert_eq!(world.claim(&a, 9).await.len(), 2);
     assert_eq!(world.rows("runs", "status = 'succeeded'").await, 1);
     held.roll_back().await;
-}
-
-/// The loss commits while the call waits for the replica's row: whoever looked at liveness before would act for the dead.
-async fn a_claim_that_meets_the_loss_of_its_replica_gets_nothing(world: World) {
-    world.put("mails", vec![mail("m1"), mail("m2")]).await;
-    world.open_run(&job("j", vec![step("a"), step("b")])).await;
-    for call in ["claim", "take", "mark", "extend", "campaign"] {
-        let replica = world.replica(call).await;
-        let message = if call == "mark" { Some(world.take(&replica).await.claim) } else { None };
-        let step = if call == "extend" { Some(world.claim_one(&replica).await.claim) } else { None };
-        let held =
-            Held::by(&world, &format!("UPDATE {{replicas}} SET lost_at = clock_timestamp() WHERE replica_id = '{call}'")).await;
-        let (store, ask, of) = (world.another().await, world.asks(&replica, 9), replica.clone());
-        let acting = tokio::spawn(async move {
-            match call {
-                "claim" => store.claim_steps(&ask).await.unwrap().claimed.is_empty(),
-                "take" => store.claim_messages(&super::outbox::asks(&of, 9)).await.unwrap().is_empty(),
-                "mark" => store.mark_sending(&message.unwrap(), MINUTE).await.unwrap() == Marked::Superseded,
-                "extend" => store.extend_step(&step.unwrap()).await.unwrap() == Extension::Superseded,
-                _ => store.campaign("retention", &of, MINUTE).await.unwrap().is_none(),
-            }
-        });
-        held.until_waiting(1).await;
-        held.commit().await;
-        assert!(acting.await.unwrap(), "{call}");
-    }
 }

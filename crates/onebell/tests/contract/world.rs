@@ -58,9 +58,19 @@ impl World {
 
     /// A store of its own that finds the schema as it is: nothing is migrated, so nothing is written.
     pub(crate) async fn another_as_it_is(&self) -> Arc<dyn Store> {
+        self.another_through(self.url()).await
+    }
+
+    /// As [`Self::another_as_it_is`], by another way to the same PostgreSQL database.
+    pub(crate) async fn another_through(&self, url: &str) -> Arc<dyn Store> {
         let clock = StoreClock::Manual(self.clock.clone());
+        Arc::new(PostgresStore::builder(url).clock(clock).connect().await.unwrap())
+    }
+
+    /// Where the PostgreSQL database is.
+    pub(crate) fn url(&self) -> &str {
         let Ground::Postgres(database) = &self.ground else { panic!("not on PostgreSQL") };
-        Arc::new(PostgresStore::builder(&database.url).clock(clock).connect().await.unwrap())
+        &database.url
     }
 
     /// `count` stores, each of its own.
@@ -181,8 +191,7 @@ impl World {
 
     /// A connection of PostgreSQL past the store.
     pub(crate) async fn client(&self) -> tokio_postgres::Client {
-        let Ground::Postgres(database) = &self.ground else { panic!("not on PostgreSQL") };
-        let config = database.url.parse::<tokio_postgres::Config>().unwrap();
+        let config = self.url().parse::<tokio_postgres::Config>().unwrap();
         let (client, connection) = config.connect(tokio_postgres::NoTls).await.unwrap();
         tokio::spawn(connection);
         client

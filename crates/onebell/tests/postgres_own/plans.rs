@@ -32,29 +32,29 @@ async fn plan(client: &Client, name: &str, values: &[Value]) -> String {
     rows.iter().map(|row| row.get::<_, String>(0)).collect::<Vec<_>>().join("\n")
 }
 
-/// Two hundred thousand steps: a few ready, many not due, many running; a history as long.
+/// Sixty thousand steps: a few ready, many not due, many running; a history as long.
 const FILLED: &str = "
     INSERT INTO onebell.runs (run_id, job_id, version, origin, status, created_at, changed_at)
-    SELECT 'r' || n, 'j', 1, 'request', 'running', now(), now() FROM generate_series(1, 200000) n;
+    SELECT 'r' || n, 'j', 1, 'request', 'running', now(), now() FROM generate_series(1, 60000) n;
     INSERT INTO onebell.job_steps (step_id, run_id, job_id, name, rank, handler, spec, after, undoable, queue, priority, timeout_us,
         hard_limit_us, retry, on_lost, on_message_failed, status, ready_at, attempt, tries, locked_by, claimed_at, first_claimed_at,
         complete_by, hard_complete_by, changed_at)
     SELECT 'r' || n || '.s', 'r' || n, 'j', 's', 0, 'h', 'null', '[]', false, 'default', 0, 1000000, 1000000, '{}', 'retry', 'continue',
-        CASE WHEN n <= 20000 THEN 'running' ELSE 'pending' END, now() + (n - 20500) * interval '1 minute', 1, 1,
-        CASE WHEN n <= 20000 THEN 'a' || n % 100 END, CASE WHEN n <= 20000 THEN now() END, now(),
-        CASE WHEN n <= 20000 THEN now() END, CASE WHEN n <= 20000 THEN now() END, now()
-    FROM generate_series(1, 200000) n;
+        CASE WHEN n <= 10000 THEN 'running' ELSE 'pending' END, now() + (n - 10500) * interval '1 minute', 1, 1,
+        CASE WHEN n <= 10000 THEN 'a' || n % 100 END, CASE WHEN n <= 10000 THEN now() END, now(),
+        CASE WHEN n <= 10000 THEN now() END, CASE WHEN n <= 10000 THEN now() END, now()
+    FROM generate_series(1, 60000) n;
     INSERT INTO onebell.attempts (step_id, attempt, run_id, job_id, name, final, rank, undoable, after, tries, ended_at, outcome)
-    SELECT 'o' || n || '.s', 1, 'o' || n, 'j', 's', 'succeeded', 0, false, '[]', 1, now(), 'succeeded' FROM generate_series(1, 200000) n;
+    SELECT 'o' || n || '.s', 1, 'o' || n, 'j', 's', 'succeeded', 0, false, '[]', 1, now(), 'succeeded' FROM generate_series(1, 60000) n;
     INSERT INTO onebell.outbox (key, fingerprint, channel, payload, on_in_doubt, retry, run_id, step_id, status, ready_at, attempt,
         finished_at, locked_by, complete_by, created_at, changed_at)
     SELECT 'm' || n, 'f', 'mail', '{}', 'hold', '{}', 'r' || n, 'r' || n || '.s',
         CASE WHEN n <= 1000 THEN 'ready' WHEN n <= 2000 THEN 'claimed' ELSE 'sent' END, now(), 1,
         CASE WHEN n > 2000 THEN now() END, CASE WHEN n BETWEEN 1001 AND 2000 THEN 'a1' END,
         CASE WHEN n BETWEEN 1001 AND 2000 THEN now() END, now(), now()
-    FROM generate_series(1, 200000) n;
+    FROM generate_series(1, 60000) n;
     INSERT INTO onebell.effects (scope, key, fingerprint, payload, created_at)
-    SELECT 's', 'e' || n, 'f', '{}', now() FROM generate_series(1, 200000) n";
+    SELECT 's', 'e' || n, 'f', '{}', now() FROM generate_series(1, 60000) n";
 
 /// A set of settlements: steps, attempts, owners, then `columns` text columns and the rest of a history row.
 fn ends(columns: &[&str]) -> Vec<Value> {

@@ -19,7 +19,9 @@ const JOB: &str = "debt-reminders";
 const TABLE: &str = "debts";
 const PREFIX: &str = "reminder/";
 /// Short, so that the takeover can be watched.
-pub(super) const LEASE: Duration = Duration::from_secs(2);
+const OWN_LEASE: Duration = Duration::from_secs(2);
+/// In a shared database the common one: the copies judge others by it, too.
+const SHARED_LEASE: Duration = Duration::from_secs(10);
 /// Whose domain the Message-ID carries.
 const FROM_DOMAIN: &str = "example.com";
 
@@ -28,14 +30,20 @@ pub(super) struct Scratch {
     folder: PathBuf,
     keep: bool,
     name: String,
+    shared: bool,
 }
 
 impl Scratch {
-    pub(super) fn new(seed: u64, keep: bool) -> Result<Self, Failure> {
+    pub(super) fn new(seed: u64, keep: bool, shared: bool) -> Result<Self, Failure> {
         let unreadable = |error: std::io::Error| Failure::usage(format!("no scratch folder can be made: {error}"));
         let folder = tempfile::Builder::new().prefix("onebell-demo-").tempdir().map_err(unreadable)?.keep();
         let stamp = onebell::time::host_now().micros();
-        Ok(Self { folder, keep, name: format!("onebell-demo-{stamp:x}-{seed:x}") })
+        Ok(Self { folder, keep, name: format!("onebell-demo-{stamp:x}-{seed:x}"), shared })
+    }
+
+    /// How long a copy may be silent.
+    pub(super) fn lease(&self) -> Duration {
+        if self.shared { SHARED_LEASE } else { OWN_LEASE }
     }
 
     pub(super) fn folder(&self) -> &Path {
@@ -70,7 +78,7 @@ impl Scratch {
         let broken = |what: &str| Failure::usage(format!("the example's job file has no {what}"));
         let mut file: toml::Table = text.parse().map_err(Failure::usage)?;
         let mut replica = toml::Table::new();
-        replica.insert("lease".to_owned(), format!("{}s", LEASE.as_secs()).into());
+        replica.insert("lease".to_owned(), format!("{}s", self.lease().as_secs()).into());
         file.insert("replica".to_owned(), replica.into());
         let mail = file.get_mut("channels").and_then(|channels| channels.get_mut("mail")).and_then(toml::Value::as_table_mut);
         let mail = mail.ok_or_else(|| broken("[channels.mail]"))?;

@@ -114,7 +114,7 @@ fn unfinished(reason: Option<StopReason>, error: String, after: Option<Duration>
         }
         Some(StopReason::Cancelled) => Verdict::Cancelled,
         Some(StopReason::OwnStop) => {
-            Verdict::Stopped { error: "its replica stopped it: it could not vouch for it any longer".to_owned() }
+            Verdict::Stopped { error: "its replica ended it: it was shutting down, or could no longer vouch for it".to_owned() }
         }
         Some(StopReason::Superseded) => Verdict::Stopped { error: "its claim was somebody else's".to_owned() },
     }

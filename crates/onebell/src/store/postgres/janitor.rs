@@ -75,11 +75,11 @@ async fn lock_runs(tx: &Tx, now: Moment, retention: &Retention) -> Outcome<Vec<S
     tx.rows(&sql::LOCK_PRUNABLE_RUNS, values![runs, before]).await?.iter().map(|row| row.get("run_id")).collect()
 }
 
-async fn prune_runs(tx: &Tx, gone: &Vec<String>) -> Outcome<()> {
+async fn prune_runs(tx: &Tx, gone: &[String]) -> Outcome<()> {
     if gone.is_empty() {
         return Ok(());
     }
-    let gone = gone.clone();
+    let gone = gone.to_vec();
     tx.execute(&sql::RAISE_PRUNED, values![gone]).await?;
     for statement in [&sql::PRUNE_STEPS, &sql::PRUNE_ATTEMPTS, &sql::PRUNE_SUPERSEDED] {
         tx.execute(statement, values![gone]).await?;

@@ -17,7 +17,7 @@ use crate::model::{Conflict, Effect, Fingerprint, Moment};
 pub(super) struct Put {
     pub(super) effects_already: u32,
     pub(super) messages_already: u32,
-    /// At least one message is new, or was revived.
+    /// At least one message is new, was revived, or is its own and undecided.
     pub(super) delivers: bool,
     pub(super) conflict: Option<Conflict>,
 }
@@ -105,7 +105,7 @@ async fn put_messages(tx: &Tx, now: Moment, items: &[&Item<'_>], puts: &mut [Put
     for (index, step, message) in messages {
         let key = message.key.as_str();
         if new.remove(key) {
-            kept.insert(key.to_owned(), Kept { fingerprint: message.fingerprint, revivable: false });
+            kept.insert(key.to_owned(), Kept { fingerprint: message.fingerprint, revivable: false, awaited_by: None });
             puts[index].delivers = true;
             continue;
         }
@@ -117,6 +117,8 @@ async fn put_messages(tx: &Tx, now: Moment, items: &[&Item<'_>], puts: &mut [Put
             revived.push((index, step, message));
         } else {
             puts[index].messages_already += 1;
+            // Its own message, put by an attempt before: the step goes on waiting for what became of it.
+            puts[index].delivers |= found.awaited_by.as_deref() == Some(step);
         }
     }
     if revived.is_empty() || puts.iter().any(|put| put.conflict.is_some()) {
@@ -143,6 +145,8 @@ struct Kept {
     fingerprint: Fingerprint,
     /// Its run failed or was cancelled before it ever was in `sending`.
     revivable: bool,
+    /// The step that put it and waits for what becomes of it.
+    awaited_by: Option<String>,
 }
 
 async fn lock_messages(tx: &Tx, messages: &Of<'_, NewMessage>, new: &BTreeSet<String>) -> Outcome<BTreeMap<String, Kept>> {
@@ -164,7 +168,8 @@ async fn lock_messages(tx: &Tx, messages: &Of<'_, NewMessage>, new: &BTreeSet<St
             _ => false,
         };
         let fingerprint = row.word("fingerprint", |text| text.parse().ok())?;
-        kept.insert(row.get("key")?, Kept { fingerprint, revivable });
+        let awaited_by = if status.is_undecided() { row.get("step_id")? } else { None };
+        kept.insert(row.get("key")?, Kept { fingerprint, revivable, awaited_by });
     }
     Ok(kept)
 }

@@ -14,10 +14,6 @@ macro_rules! statements {
     ($($name:ident = $file:literal),+ $(,)?) => {
         $(pub(super) static $name: Statement =
             Statement { name: $file, text: include_str!(concat!("sql/", $file, ".sql")) };)+
-
-        /// Every one of them.
-        #[cfg(test)]
-        pub(super) static ALL: &[&Statement] = &[$(&$name),+];
     };
 }
 

@@ -46,7 +46,7 @@ impl Limits {
     pub(super) fn local(&self) -> String {
         format!(
             "SET LOCAL statement_timeout = {}; SET LOCAL lock_timeout = {}; \
-             SET LOCAL idle_in_transaction_session_timeout = {}; SET LOCAL synchronous_commit = on",
+             SET LOCAL idle_in_transaction_session_timeout = {}; SET LOCAL synchronous_commit = on; SET LOCAL jit = off",
             self.statement.as_millis(),
             self.lock.as_millis(),
             self.idle.as_millis()

@@ -9,7 +9,7 @@ use super::step_row::StepRow;
 use super::transaction::{Outcome, Tx};
 use crate::model::message::{DroppedBy, InDoubtPolicy, InFlight, MessageStatus, NewMessage};
 use crate::model::retry::RetryPolicy;
-use crate::model::{Fingerprint, Moment, ReplicaId};
+use crate::model::{Fingerprint, Moment, ReplicaId, StepId};
 
 /// A row of `outbox`.
 #[derive(Debug, Clone)]
@@ -27,6 +27,7 @@ pub(super) struct MessageRow {
     pub(super) complete_by: Option<Moment>,
     pub(super) settled_by: Option<ReplicaId>,
     pub(super) dropped_by: Option<DroppedBy>,
+    pub(super) step: Option<StepId>,
 }
 
 impl MessageRow {
@@ -45,6 +46,7 @@ impl MessageRow {
             complete_by: row.get("complete_by")?,
             settled_by: row.get("settled_by")?,
             dropped_by: row.get("dropped_by")?,
+            step: row.get("step_id")?,
         })
     }
 
@@ -73,7 +75,7 @@ impl MessageRow {
 pub(super) struct PutMessages {
     /// There with the same payload.
     pub(super) already: u32,
-    /// New, or revived: the step waits for them.
+    /// New, revived, or its own and undecided: the step waits for them.
     pub(super) open: u32,
 }
 
@@ -89,13 +91,14 @@ pub(super) fn put_messages(tx: &Tx<'_>, messages: &[NewMessage], step: &StepRow)
     for message in there {
         let row = MessageRow::locked(tx, message.key.as_str())?;
         compare("message", message.key.as_str(), row.as_ref().map(|row| row.fingerprint), message.fingerprint)?;
-        if let Some(row) = row
-            && put_again(tx, &row, message, step)?
-        {
+        let Some(row) = row else { continue };
+        if put_again(tx, &row, message, step)? {
             put.open += 1;
-        } else {
-            put.already += 1;
+            continue;
         }
+        put.already += 1;
+        // Its own message, put by an attempt before: the step goes on waiting for what became of it.
+        put.open += u32::from(row.step.as_ref() == Some(&step.id) && row.status.is_undecided());
     }
     Ok(put)
 }

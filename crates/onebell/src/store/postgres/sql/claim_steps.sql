@@ -1,5 +1,6 @@
 -- claim_steps: step pending → running (claim)
--- Level by level of priority: one walk over all of them would read every step that is not due yet.
+-- Level by level of priority: one walk over all of them would read every step that is not due yet. The update compares
+-- with what was locked, not with a constant: it must not be led away from the primary key.
 WITH RECURSIVE clock AS MATERIALIZED (
     SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
 ), level (priority) AS (
@@ -10,9 +11,9 @@ WITH RECURSIVE clock AS MATERIALIZED (
     FROM level
     WHERE level.priority IS NOT NULL
 ), picked AS MATERIALIZED (
-    SELECT due.step_id, due.priority, due.ready_at
+    SELECT due.step_id, due.attempt, due.status, due.priority, due.ready_at
     FROM level CROSS JOIN LATERAL (
-        SELECT s.step_id, s.priority, s.ready_at
+        SELECT s.step_id, s.attempt, s.status, s.priority, s.ready_at
         FROM onebell.job_steps s
         WHERE s.status = 'pending' AND s.priority = level.priority AND s.ready_at <= (SELECT now FROM clock)
           AND s.alone = $8 AND s.job_id = ANY($3) AND s.handler = ANY($4) AND s.queue = ANY($5)
@@ -23,7 +24,7 @@ WITH RECURSIVE clock AS MATERIALIZED (
     ) due
     LIMIT $6
 ), placed AS (
-    SELECT step_id, row_number() OVER (ORDER BY priority DESC, ready_at, step_id) AS place FROM picked
+    SELECT step_id, attempt, status, row_number() OVER (ORDER BY priority DESC, ready_at, step_id) AS place FROM picked
 )
 UPDATE onebell.job_steps s
 SET status = 'running', attempt = s.attempt + 1, tries = s.tries + 1, locked_by = $2,
@@ -33,6 +34,6 @@ SET status = 'running', attempt = s.attempt + 1, tries = s.tries + 1, locked_by 
     hard_complete_by = clock.now + greatest(s.timeout_us, s.hard_limit_us) * interval '1 microsecond',
     changed_at = clock.now
 FROM placed, clock
-WHERE s.step_id = placed.step_id AND s.status = 'pending'
+WHERE s.step_id = placed.step_id AND s.attempt = placed.attempt AND s.status = placed.status
 RETURNING s.step_id, s.run_id, s.name, s.handler, s.spec, s.after::text AS after, s.priority, s.ready_at, s.attempt, s.tries,
     s.locked_by, s.alone, s.timeout_us, s.claimed_at, s.started_at, s.complete_by, s.hard_complete_by
