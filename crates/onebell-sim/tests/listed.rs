@@ -1,5 +1,7 @@
 //! The list for people says what the code says.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on ends")]
+
 use std::path::Path;
 
 use onebell_sim::mutants::{Caught, MUTANTS};

@@ -1,5 +1,7 @@
 //! Histories by seed. `ONEBELL_SIM_SEEDS` says how many, `ONEBELL_SIM_FIRST` from which on. They are told on all processors.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on ends")]
+
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 

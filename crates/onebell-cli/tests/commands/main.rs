@@ -1,6 +1,7 @@
 //! The program as people use it: typed in a folder, answered on stdout and stderr, told by its exit code. Nothing here calls into
 //! it; what a test knows, a user can know.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on ends")]
 #![expect(clippy::disallowed_methods, reason = "another process is waited for here, by the real clock and with a limit")]
 
 mod acts;

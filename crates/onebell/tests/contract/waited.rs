@@ -1,7 +1,6 @@
 //! A call on PostgreSQL that waited for a row decides over what the row became, not over what it saw before: a predicate in
 //! place of a lock, or a decision in the statement that waits, would act on the past.
 
-use onebell::model::MessageClaim;
 use onebell::model::message::MessageStatus;
 use onebell::model::recovery::{Grant, RequestKind};
 use onebell::store::{Extension, Guarded, Marked, MessageSettled, Settled, Settlement};
@@ -113,7 +112,11 @@ async fn a_grant_that_waited_is_refused_when_its_row_moved_on(world: World) {
     world.asks_for_loss(&a).await;
     let later = world.literal(world.now() + MINUTE * 60);
     let moves = [
-        (RequestKind::Step, claim.step().as_str(), format!("UPDATE {{job_steps}} SET complete_by = {later}")),
+        (
+            RequestKind::Step,
+            claim.step().as_str(),
+            format!("UPDATE {{job_steps}} SET complete_by = {later} WHERE status = 'running'"),
+        ),
         (
             RequestKind::Message,
             "m",
