@@ -7,7 +7,6 @@ mod postgres_own {
     mod away;
     mod encrypted;
     mod given;
-    mod plans;
     mod pooler;
     mod proxy;
     mod work;
