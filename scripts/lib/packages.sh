@@ -136,3 +136,18 @@ find_pgbouncer() {
   as_server /usr/sbin/pgbouncer --version >/dev/null || fail "the installed pgbouncer does not run" "see its message above"
   export ONEBELL_TEST_PGBOUNCER=/usr/sbin/pgbouncer
 }
+
+# A library that shifts the clock of one process.
+find_faketime() {
+  local candidate try
+  for try in once again; do
+    for candidate in "${ONEBELL_TEST_FAKETIME-}" /usr/lib/*/faketime/libfaketime.so.1 /usr/lib/faketime/libfaketime.so.1; do
+      if [[ -n $candidate && -r $candidate ]]; then
+        export ONEBELL_TEST_FAKETIME=$candidate
+        return 0
+      fi
+    done
+    [[ $try == again ]] || apt_install libfaketime libfaketime
+  done
+  fail "libfaketime was installed and is not found" "name the library with ONEBELL_TEST_FAKETIME"
+}

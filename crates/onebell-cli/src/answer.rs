@@ -14,6 +14,10 @@ pub enum Failure {
     Usage(String),
     /// 3: finished, but with rejections, conflicts or findings.
     Findings(String),
+    /// 125: an error of a command that stands before another one, whose own codes are all of them.
+    Own(String),
+    /// The exit code of a command that was run in between; it said itself what is wrong.
+    Exit(u8),
 }
 
 impl Failure {
@@ -22,12 +26,22 @@ impl Failure {
         Self::Usage(message.to_string())
     }
 
+    /// The same of a command that stands before another one.
+    pub fn of_our_own(self) -> Self {
+        match self {
+            Self::Work(message) | Self::Usage(message) | Self::Findings(message) => Self::Own(message),
+            Self::Own(_) | Self::Exit(_) => self,
+        }
+    }
+
     /// Writes the message to stderr and gives the exit code.
     pub fn report(self) -> ExitCode {
         let (code, message) = match self {
             Self::Work(message) => (1, message),
             Self::Usage(message) => (2, message),
             Self::Findings(message) => (3, message),
+            Self::Own(message) => (125, message),
+            Self::Exit(code) => (code, String::new()),
         };
         if !message.is_empty() {
             // Nobody reads stderr: the exit code still tells.

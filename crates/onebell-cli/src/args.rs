@@ -1,10 +1,20 @@
 //! What people type. Only the shape of the command line: no file is read and nothing is decided here.
 
+mod apply;
+mod chaos;
+mod once;
+mod time;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use onebell::model::Moment;
+
+pub use apply::{Apply, Batches, Effects, OnBatch};
+pub use chaos::{Chaos, ChaosStep, Seeds};
+pub use once::{IfUnavailable, OnLost, Once};
+pub use time::{Backfill, Doctor, Explain};
 
 /// Jobs that any number of replicas may run, and whose effects still happen once.
 #[derive(Debug, Parser)]
@@ -63,6 +73,8 @@ pub enum Command {
     Check,
     /// Run one replica: scheduler, agent, supervisor, relay
     Run(Run),
+    /// Run a command once per key over all hosts: a prefix for a crontab line
+    Once(Once),
     /// Ask for a run of a job now
     Trigger(Trigger),
     /// Counts over everything
@@ -107,6 +119,16 @@ pub enum Command {
     /// Messages: list them, look at one, decide one
     #[command(subcommand)]
     Outbox(Outbox),
+    /// When a job, or an expression, is due next
+    Explain(Explain),
+    /// Open slots of the past that did not run
+    Backfill(Backfill),
+    /// Apply files of events, once each however often
+    Apply(Apply),
+    /// Files that were applied: list them, look at one, cancel or resume one
+    Batches(Batches),
+    /// Count and sum the effects of a scope
+    Effects(Effects),
     /// Stop opening slots of a job
     Pause(ActOnJob),
     /// Open slots of a job again; what came due meanwhile is skipped
@@ -132,6 +154,24 @@ pub enum Command {
         #[arg(value_parser = clap::value_parser!(u8).range(0..=100))]
         percent: Option<u8>,
     },
+    /// Kill and pause replicas of this job file over a scratch database, and see whether the promises hold
+    Chaos(Chaos),
+    /// Inside a command step: say that an effect happened which must happen once (heard by chaos only)
+    Probe {
+        /// Identity of the effect, such as charge/4711/2026-11
+        key: String,
+    },
+    /// One replica of chaos
+    #[command(hide = true)]
+    ChaosReplica {
+        /// What it is told
+        orders: PathBuf,
+    },
+    /// One execution of a command step under chaos
+    #[command(hide = true)]
+    ChaosStep(ChaosStep),
+    /// Look at the clock and the time-zone data of the replicas
+    Doctor(Doctor),
     /// Bring the database's schema up
     Migrate {
         /// Only say what would be done
@@ -152,7 +192,7 @@ pub struct Demo {
 }
 
 /// `onebell run`
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct Run {
     /// Only these roles
     #[arg(long, value_delimiter = ',', value_name = "ROLE")]
@@ -163,6 +203,9 @@ pub struct Run {
     /// End when nothing is left to do
     #[arg(long)]
     pub until_idle: bool,
+    /// Answer /healthz, /readyz and /metrics there, such as 127.0.0.1:9464
+    #[arg(long, value_name = "ADDR")]
+    pub listen: Option<std::net::SocketAddr>,
     /// How long work in hand may go on after SIGTERM or Ctrl-C
     #[arg(long, value_parser = duration, value_name = "TIME")]
     pub drain: Option<Duration>,

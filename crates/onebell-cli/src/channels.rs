@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use onebell::handler::Channel;
 
+use crate::http::{self, HttpChannel, HttpConfig, Signer};
 use crate::jobfile::{self, ChannelConfig, JobFile};
 use crate::smtp::{Secret, SmtpChannel, SmtpConfig, Tls, render_check};
 use crate::steps::ChannelFacts;
@@ -13,10 +14,17 @@ use crate::steps::ChannelFacts;
 /// One channel for each that the file declares. Passwords are read now, so that a missing one is said at the start.
 pub fn build(file: &JobFile) -> Result<BTreeMap<String, Arc<dyn Channel>>, String> {
     let one = |(name, config): (&String, &ChannelConfig)| {
-        let ChannelConfig::Smtp(smtp) = config;
         let wrong = |error: String| format!("channel {name:?}: {error}");
-        let config = smtp_config(smtp, &file.folder).map_err(wrong)?;
-        let channel: Arc<dyn Channel> = Arc::new(SmtpChannel::new(config).map_err(|error| wrong(error.to_string()))?);
+        let channel: Arc<dyn Channel> = match config {
+            ChannelConfig::Smtp(smtp) => {
+                let config = smtp_config(smtp, &file.folder).map_err(wrong)?;
+                Arc::new(SmtpChannel::new(config).map_err(|error| wrong(error.to_string()))?)
+            }
+            ChannelConfig::Http(http) => {
+                let config = HttpConfig { secrets: file.secret_values(), ..http_config(http, &file.folder).map_err(wrong)? };
+                Arc::new(HttpChannel::new(config).map_err(|error| wrong(error.to_string()))?)
+            }
+        };
         Ok((name.clone(), channel))
     };
     file.channels.iter().map(one).collect()
@@ -26,6 +34,7 @@ pub fn build(file: &JobFile) -> Result<BTreeMap<String, Arc<dyn Channel>>, Strin
 pub fn facts(file: &JobFile) -> BTreeMap<String, ChannelFacts> {
     let fact = |config: &ChannelConfig| match config {
         ChannelConfig::Smtp(_) => ChannelFacts { default_in_doubt: config.default_in_doubt(), check: render_check },
+        ChannelConfig::Http(_) => ChannelFacts { default_in_doubt: config.default_in_doubt(), check: http::render_check },
     };
     file.channels.iter().map(|(name, config)| (name.clone(), fact(config))).collect()
 }
@@ -47,5 +56,26 @@ fn smtp_config(smtp: &jobfile::SmtpConfig, folder: &Path) -> Result<SmtpConfig, 
     config.ca_file = smtp.ca_file.as_ref().map(|path| folder.join(path));
     config.window = smtp.window.unwrap_or(config.window);
     config.timeout = smtp.timeout.unwrap_or(config.timeout);
+    Ok(config)
+}
+
+fn http_config(http: &jobfile::HttpConfig, folder: &Path) -> Result<HttpConfig, String> {
+    let under = |key: &str, error: &dyn std::fmt::Display| format!("{key}: {error}");
+    let mut config = HttpConfig::new(http.url.parse().map_err(|error: String| under("url", &error))?);
+    config.method = http.method.parse().map_err(|_| "method: none".to_owned())?;
+    if let Some(secret) = &http.secret {
+        let secret = secret.resolve(folder).map_err(|error| under("secret", &error))?;
+        config.signer = Some(Signer::new(&secret).map_err(|error| under("secret", &error))?);
+    }
+    for (name, value) in &http.headers {
+        let value = value.resolve(folder).map_err(|error| under(&format!("headers.{name}"), &error))?;
+        config.headers.push((name.clone(), value));
+    }
+    config.ca_file = http.ca_file.as_ref().map(|path| folder.join(path));
+    config.proxy = http.proxy.as_ref().map(|proxy| proxy.parse()).transpose().map_err(|error: String| under("proxy", &error))?;
+    config.allow_hosts.clone_from(&http.allow_hosts);
+    config.ask = http.ask.as_ref().map(|ask| ask.parse()).transpose().map_err(|error: String| under("ask", &error))?;
+    config.window = http.window.unwrap_or(config.window);
+    config.timeout = http.timeout.unwrap_or(config.timeout);
     Ok(config)
 }

@@ -1,11 +1,18 @@
 //! One file per command, or per family of commands that look alike.
 
 pub mod act;
+pub mod apply;
+pub mod backfill;
+pub mod batches;
+pub mod chaos;
 pub mod check;
 pub mod demo;
+pub mod doctor;
+pub mod explain;
 pub mod init;
 pub mod logs;
 pub mod migrate;
+pub mod once;
 pub mod outbox;
 pub mod progress;
 pub mod read;
@@ -28,6 +35,7 @@ pub async fn carry_out(cli: Cli) -> Answer {
         Command::Init { dir } => init::init(&dir),
         Command::Check => check::check(common),
         Command::Run(args) => run::run(common, args).await,
+        Command::Once(args) => once::once(common, args).await,
         Command::Trigger(args) => trigger::trigger(common, &args).await,
         Command::Status => read::status(common).await,
         Command::Jobs => read::jobs(common).await,
@@ -38,12 +46,22 @@ pub async fn carry_out(cli: Cli) -> Answer {
         Command::Recoveries { limit } => read::recoveries(common, limit).await,
         Command::Skips { job, limit } => read::skips(common, job.as_deref(), limit).await,
         Command::Outbox(args) => outbox::outbox(common, args).await,
+        Command::Explain(args) => explain::explain(common, &args),
+        Command::Backfill(args) => backfill::backfill(common, &args).await,
+        Command::Apply(args) => apply::apply(common, &args).await,
+        Command::Batches(args) => batches::batches(common, args).await,
+        Command::Effects(args) => batches::effects(common, &args).await,
         Command::Pause(args) => act::pause(common, &args).await,
         Command::Resume(args) => act::resume(common, &args).await,
         Command::Cancel(args) => act::cancel(common, &args).await,
         Command::Retry(args) => act::retry(common, &args).await,
         Command::Resolve { on, step, verdict } => act::resolve(common, &on, &step, verdict).await,
         Command::Progress { percent } => progress::progress(percent),
+        Command::Chaos(args) => chaos::chaos(common, &args).await,
+        Command::Probe { key } => chaos::probe(&key),
+        Command::ChaosReplica { orders } => chaos::replica(&orders).await,
+        Command::ChaosStep(args) => chaos::step(&args),
+        Command::Doctor(args) => doctor::doctor(common, &args).await,
         Command::Migrate { dry_run } => migrate::migrate(common, dry_run).await,
     }
 }
@@ -57,6 +75,12 @@ fn database(common: &Common) -> Result<Database, Failure> {
     // A wrong job is no reason not to look at the others.
     let file = crate::jobfile::JobFile::load_partly(&common.file).map_err(Failure::usage)?;
     Database::choose(common, file.database.as_deref())
+}
+
+/// The same for a command that needs no job file: without one, `onebell.db` in this folder, new if need be.
+fn database_or_new(common: &Common) -> Result<Database, Failure> {
+    let has_file = common.file.exists() || common.file != std::path::Path::new("onebell.toml");
+    if common.database.is_none() && has_file { database(common) } else { Database::choose(common, None) }
 }
 
 /// Opens the database for a command that does not wait.

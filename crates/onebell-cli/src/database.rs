@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use onebell::store::postgres::PostgresStore;
 use onebell::store::sqlite::SqliteStore;
@@ -66,13 +67,20 @@ impl Database {
 
     /// Opens it and brings its schema up.
     pub async fn open(&self) -> Result<Arc<dyn Store>, StoreError> {
+        self.open_for(None).await
+    }
+
+    /// The same for a replica: what it waits for must end within its lease.
+    async fn open_for(&self, lease: Option<Duration>) -> Result<Arc<dyn Store>, StoreError> {
         match self {
             Self::Sqlite(path) => {
                 let store: Arc<dyn Store> = Arc::new(SqliteStore::builder(path).open_and_migrate()?);
                 Ok(store)
             }
             Self::Postgres(url) => {
-                let store: Arc<dyn Store> = Arc::new(PostgresStore::builder(url).connect_and_migrate().await?);
+                let builder = PostgresStore::builder(url);
+                let builder = if let Some(lease) = lease { builder.lease(lease) } else { builder };
+                let store: Arc<dyn Store> = Arc::new(builder.connect_and_migrate().await?);
                 Ok(store)
             }
         }
@@ -87,18 +95,18 @@ impl Database {
     }
 
     /// Opens it; while it is away, says so once and waits. A file that cannot be opened is not away: somebody has to mend that.
-    pub async fn open_waiting(&self) -> Result<Arc<dyn Store>, StoreError> {
+    pub async fn open_waiting(&self, lease: Option<Duration>) -> Result<Arc<dyn Store>, StoreError> {
         let is_file = matches!(self, Self::Sqlite(_));
         let mut said = false;
         loop {
-            match self.open().await {
+            match self.open_for(lease).await {
                 Err(error @ StoreError::Unavailable { cause: Cause::Away, .. }) if is_file => return Err(error),
                 Err(error) if error.is_passing() => {
                     if !said {
                         tracing::warn!(%error, "the database cannot be reached; waiting for it");
                         said = true;
                     }
-                    onebell::time::Timer::sleep(&onebell::time::SystemTimer, std::time::Duration::from_secs(1)).await;
+                    onebell::time::Timer::sleep(&onebell::time::SystemTimer, Duration::from_secs(1)).await;
                 }
                 answer => {
                     if said {

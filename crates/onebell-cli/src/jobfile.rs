@@ -4,9 +4,13 @@
 //! on with the good jobs reads the file partly: what can be used is in [`JobFile::jobs`], what cannot in [`JobFile::bad_jobs`]. Files that steps point to (SQL, templates) are read here and
 //! become part of the definition; secrets are only named. Nothing here asks a clock, a store or the network.
 
+mod dates;
+mod elsewhere;
 mod fields;
 mod job;
 mod kind;
+mod limits;
+mod notify;
 mod problem;
 mod promise;
 mod schedule;
@@ -22,14 +26,15 @@ use std::path::{Path, PathBuf};
 use onebell::model::JobDefinition;
 use toml::de::DeTable;
 
+pub use dates::days_of_file;
 pub use problem::{Problem, Report};
 pub use promise::{Promise, StepPromise, promises};
 pub use schedule::describe;
-pub use settings::{ChannelConfig, ReplicaSettings, SmtpConfig, Tls};
+pub use settings::{ChannelConfig, HttpConfig, ReplicaSettings, SmtpConfig, Tls};
 pub use values::duration_of as duration;
 
 use crate::secret::SecretRef;
-use crate::steps::spec::{COMMAND, CommandStep};
+use crate::steps::spec::{COMMAND, CommandStep, HTTP, HttpStep};
 use fields::{Fields, Flaws, Node, Read};
 use job::ReadJob;
 use problem::{Flaw, Source};
@@ -51,7 +56,8 @@ pub struct JobFile {
     pub jobs: Vec<JobDefinition>,
     /// Why the others cannot, in the order of the file; empty unless the file was read partly.
     pub bad_jobs: Vec<Problem>,
-    /// Passwords of channels, and variables of commands that are named and not written: to be kept out of captured output.
+    /// Secrets of channels and requests, and variables of commands that are named and not written: to be kept out of what is
+    /// captured.
     pub secrets: Vec<SecretRef>,
 }
 
@@ -149,7 +155,6 @@ struct Reading<'t> {
 impl Reading<'_> {
     fn file(&mut self, fields: &Fields<'_>) -> JobFile {
         let database = fields.read("database", database);
-        let defaults = fields.read("defaults", |node| settings::defaults(node, fields.flaws)).unwrap_or_default();
         let replica = fields.read("replica", |node| settings::replica(node, fields.flaws)).unwrap_or_default();
         let channels = match fields.has("channels") {
             true => fields.read("channels", |node| settings::channels(node, fields.flaws)),
@@ -157,6 +162,8 @@ impl Reading<'_> {
         };
         let channels_table = fields.get("channels").and_then(|node| Fields::open(node, fields.flaws).ok());
         let channel_names: Vec<&str> = channels_table.iter().flat_map(|table| table.entries()).map(|(name, ..)| name).collect();
+        let known = notify::Channels { read: channels.as_ref(), names: &channel_names };
+        let defaults = fields.read("defaults", |node| settings::defaults(node, known, fields.flaws)).unwrap_or_default();
         let mut jobs = Vec::new();
         if let Some(table) = fields.read("jobs", |node| Fields::open(node, fields.flaws)) {
             for (name, at, node) in table.entries() {
@@ -164,6 +171,7 @@ impl Reading<'_> {
             }
         }
         fields.finish();
+        let jobs = self.within_retention(jobs, &replica);
         let jobs = self.without_clashes(jobs);
         let channels = channels.unwrap_or_default();
         let secrets = secrets(&channels, &jobs);
@@ -183,6 +191,14 @@ impl Reading<'_> {
             return None;
         }
         let flaws = Flaws::default();
+        if name == crate::commands::once::JOB {
+            let flaw = Flaw::new(
+                at.clone(),
+                format!("the name {name:?} belongs to the commands of `onebell once`"),
+                "choose another one",
+            );
+            flaws.push(flaw);
+        }
         let read = {
             let around = Around { source: self.source, folder: self.folder, defaults, channels, channel_names, flaws: &flaws };
             job::read(name, at, node, &around)
@@ -191,6 +207,29 @@ impl Reading<'_> {
         let good = flaws.is_empty();
         self.bad.extend(flaws.into_iter().map(|flaw| self.source.problem(flaw, Some(name))));
         good.then_some(read)
+    }
+
+    /// A slot can be caught up only while what was recorded of those around it is kept.
+    fn within_retention(&mut self, jobs: Vec<ReadJob>, replica: &ReplicaSettings) -> Vec<ReadJob> {
+        let usual = onebell::replica::Settings::default();
+        let kept = [
+            ("keep_runs", replica.keep_runs.unwrap_or(usual.keep_runs)),
+            ("keep_keys", replica.keep_keys.unwrap_or(usual.keep_keys)),
+        ];
+        let mut good = Vec::new();
+        for job in jobs {
+            let window = job.definition.missed_window;
+            match kept.iter().find(|(_, kept)| !job.definition.schedules.is_empty() && *kept < window) {
+                None => good.push(job),
+                Some((key, kept)) => {
+                    let message = format!("its missed_window is {window:?}, but {key} only {kept:?}");
+                    let flaw =
+                        Flaw::new(job.span, message, format!("write a shorter missed_window, or a longer {key} under [replica]"));
+                    self.bad.push(self.source.problem(flaw, Some(&job.definition.name)));
+                }
+            }
+        }
+        good
     }
 
     /// Two jobs cannot both be what one was: they would share its id, its cursor and its keys.
@@ -224,13 +263,20 @@ fn database(node: &Node<'_>) -> Read<String> {
 
 fn secrets(channels: &BTreeMap<String, ChannelConfig>, jobs: &[JobDefinition]) -> Vec<SecretRef> {
     let of_channels = channels.values().flat_map(ChannelConfig::secrets);
-    let specs = jobs.iter().flat_map(|job| &job.steps).flat_map(|step| {
-        let own = (step.handler == COMMAND).then_some(step.spec.as_str());
-        let undo = step.undo.as_ref().filter(|undo| undo.handler == COMMAND).map(|undo| undo.spec.as_str());
-        own.into_iter().chain(undo)
+    let of_steps = jobs.iter().flat_map(|job| &job.steps).flat_map(|step| {
+        let undo = step.undo.as_ref().map(|undo| secrets_of(&undo.handler, &undo.spec));
+        secrets_of(&step.handler, &step.spec).into_iter().chain(undo.unwrap_or_default())
     });
-    let of_steps =
-        specs.filter_map(|spec| serde_json::from_str::<CommandStep>(spec).ok()).flat_map(|spec| spec.env.into_values());
     // A password that is written in the file is one all the same.
-    of_channels.chain(of_steps.filter(SecretRef::is_secret)).collect()
+    of_channels.chain(of_steps).collect()
+}
+
+fn secrets_of(handler: &str, spec: &str) -> Vec<SecretRef> {
+    let named = |values: BTreeMap<String, SecretRef>| values.into_values().filter(SecretRef::is_secret);
+    match handler {
+        COMMAND => serde_json::from_str::<CommandStep>(spec).map_or_else(|_| Vec::new(), |step| named(step.env).collect()),
+        HTTP => serde_json::from_str::<HttpStep>(spec)
+            .map_or_else(|_| Vec::new(), |step| step.secret.into_iter().chain(named(step.headers)).collect()),
+        _ => Vec::new(),
+    }
 }

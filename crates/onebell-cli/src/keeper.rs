@@ -68,6 +68,10 @@ pub struct CommandSpec {
     pub grace: Duration,
     /// Bytes kept of each stream: the first half of them from its beginning, the rest from its end.
     pub output_cap: usize,
+    /// What it writes is written on to this process's own stdout and stderr as it comes.
+    pub pass_on: bool,
+    /// The command's private folder, which the agent removes; when the agent is gone the keeper does, for people's rows are in it.
+    pub scratch: Option<PathBuf>,
 }
 
 /// Values of variables are left out: they may be secrets.

@@ -3,15 +3,19 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use onebell_cli::args::{Cli, Common};
+use onebell_cli::args::{Cli, Command, Common};
 use onebell_cli::{answer, commands, keeper};
 
 fn main() -> ExitCode {
     if let Some(code) = keeper::main_if_keeper() {
         return code;
     }
-    let cli = Cli::parse();
-    log_to_stderr(&cli.common);
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return told(&error),
+    };
+    // Cron sends mail for every line that is written.
+    log_to_stderr(&cli.common, matches!(cli.command, Command::Once(_)));
     // One provider for the whole program; a library must never choose it.
     if rustls::crypto::ring::default_provider().install_default().is_err() {
         return answer::Failure::usage("another TLS provider was installed before ours").report();
@@ -26,9 +30,21 @@ fn main() -> ExitCode {
     }
 }
 
-fn log_to_stderr(common: &Common) {
+/// Wrong usage is 2; of `once` it is 125, as all other codes are the command's.
+fn told(error: &clap::Error) -> ExitCode {
+    drop(error.print());
+    let is_once = std::env::args_os().skip(1).take_while(|word| word != "--").any(|word| word == "once");
+    match error.exit_code() {
+        0 => ExitCode::SUCCESS,
+        _ if is_once => ExitCode::from(125),
+        code => ExitCode::from(u8::try_from(code).unwrap_or(2)),
+    }
+}
+
+fn log_to_stderr(common: &Common, silent: bool) {
     let level = match (common.quiet, common.verbose) {
         (true, _) => "error",
+        (false, 0) if silent => "error,onebell=warn,onebell_cli=warn",
         (false, 0) => "warn,onebell=info,onebell_cli=info",
         (false, 1) => "info,onebell=debug,onebell_cli=debug",
         (false, _) => "debug",

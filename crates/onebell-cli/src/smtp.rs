@@ -35,6 +35,20 @@ mod tls;
 mod wire;
 
 pub use channel::SmtpChannel;
-pub use config::{Secret, SmtpConfig, SmtpConfigError, Tls};
+pub use config::{Secret, SmtpConfig, SmtpConfigError, Tls, is_loopback};
 pub use letter::{Mail, message_id, render_check};
 pub use person::Person;
+
+/// Every answer in what a server said, up to the first that is none, as code and words: a door for those who attack the
+/// reader.
+#[doc(hidden)]
+pub fn answers(bytes: &[u8]) -> Vec<(u16, String)> {
+    let said = std::io::Cursor::new(bytes.to_vec());
+    let mut wire = wire::Wire::over(tokio::io::join(said, tokio::io::sink()));
+    let mut answers = Vec::new();
+    // Bytes that are there already keep nobody waiting.
+    while let Some(Ok(reply)) = futures_util::FutureExt::now_or_never(wire.reply()) {
+        answers.push((reply.code, reply.to_string()));
+    }
+    answers
+}

@@ -1,24 +1,33 @@
-//! What runs the steps of a job file: handlers for `command`, `sql` and `message`.
+//! What runs the steps of a job file: handlers for `command`, `http`, `sql`, `message` and `apply`.
 //!
 //! A handler does the work of one attempt and answers an outcome. It never settles, it sends no message itself, and it knows no
 //! channel: what a kind of channel asks of its messages is handed in.
 
+mod apply;
+mod around;
+pub(crate) mod body;
 mod command;
+mod http;
+mod input;
 mod message;
 mod rows;
 pub mod spec;
 mod sql;
 
+pub use apply::ApplyHandler;
 pub use command::{CommandHandler, CommandSettings};
+pub use http::{HttpHandler, HttpSettings};
 pub use message::{ChannelFacts, MessageHandler};
 pub use rows::{ROWS_MAX, ROWS_MAX_BYTES};
+#[doc(hidden)]
+pub use rows::{csv_rows, ndjson_rows};
 pub use sql::SqlHandler;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use onebell::handler::{Context, Handler, Outcome};
-use onebell::store::StoreError;
+use onebell::store::{BatchStore, StoreError};
 use onebell::time::Timer;
 use serde::de::DeserializeOwned;
 
@@ -30,9 +39,14 @@ pub fn handlers(
     file: &JobFile,
     channels: BTreeMap<String, ChannelFacts>,
     timer: &Arc<dyn Timer>,
+    store: Arc<dyn BatchStore>,
 ) -> Vec<(&'static str, Arc<dyn Handler>)> {
     let commands = CommandSettings::new(file.folder.clone(), Arc::clone(timer), file.secret_values());
+    let requests = HttpSettings { folder: file.folder.clone(), timer: Arc::clone(timer), secrets: file.secret_values() };
+    let apply = ApplyHandler { store, timer: Arc::clone(timer), folder: file.folder.clone() };
     vec![
+        (spec::APPLY, Arc::new(apply)),
+        (spec::HTTP, Arc::new(HttpHandler::new(requests))),
         (spec::COMMAND, Arc::new(CommandHandler::new(commands))),
         (spec::SQL, Arc::new(SqlHandler)),
         (spec::MESSAGE, Arc::new(MessageHandler::new(channels, file.folder.clone()))),

@@ -2,10 +2,12 @@
 //!
 //! A template sees `row`, `run` (`id`, `scheduled_for`, `input`), `job` and `step`, and nothing else: no file, no clock, no
 //! environment, no other template. The same row always gives the same text, which is what makes a key a key. A field that is
-//! missing or null is an error that names it, never an empty word in somebody's mail.
+//! missing or null is an error that names it, never an empty word in somebody's mail. Whoever works on all rows at once sees
+//! `rows` in place of `row`.
 
 pub(crate) mod exact;
 mod scope;
+mod written;
 
 use std::sync::Arc;
 
@@ -104,11 +106,22 @@ impl Templates {
         let mut environment = Environment::new();
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
         environment.set_fuel(Some(FUEL));
-        environment.set_auto_escape_callback(|name| if name == "html" { AutoEscape::Html } else { AutoEscape::None });
+        environment.set_auto_escape_callback(|name| match name {
+            "html" => AutoEscape::Html,
+            written::JSON | written::URL => AutoEscape::Custom(name.to_owned().into()),
+            _ => AutoEscape::None,
+        });
         let seen = Arc::clone(&trace);
         environment.set_formatter(move |out, state, value| {
+            let rule = if let AutoEscape::Custom(rule) = state.auto_escape() { rule.as_ref() } else { "" };
+            if rule == written::JSON {
+                return written::json(out, value, &seen);
+            }
             if value.is_none() {
                 return Err(minijinja::Error::new(ErrorKind::BadSerialization, NULL));
+            }
+            if rule == written::URL {
+                return written::url(out, value, &seen);
             }
             match seen.number(value) {
                 Some(text) => minijinja::escape_formatter(out, state, &Value::from(text)),
@@ -118,7 +131,8 @@ impl Templates {
         Self { environment, trace }
     }
 
-    /// Reads a template. One named `html` escapes what it prints.
+    /// Reads a template. One named `html` escapes what it prints; one named `json` prints each value as JSON, with its quotes;
+    /// one named `url` percent-encodes what it prints.
     ///
     /// # Errors
     /// When it cannot be read.

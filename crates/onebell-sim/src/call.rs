@@ -2,10 +2,11 @@
 
 use onebell::model::message::Delivery;
 use onebell::model::recovery::{Grant, RecoveryRequest};
-use onebell::model::{Claim, MessageClaim, ReplicaId, Term};
+use onebell::model::{BatchClaim, Claim, MessageClaim, ReplicaId, Term};
 use onebell::store::{
-    Acted, ClaimAnswer, ClaimMessages, ClaimSteps, ClaimedMessage, Extension, Guarded, Marked, MessageSettled, MessageVerdict,
-    Opened, Pruned, Renewal, Retention, Settled, Settlement, SlotPlan, Sweep, Trigger, Triggered,
+    Acted, BatchOpened, Chunk, ChunkAnswer, ClaimAnswer, ClaimMessages, ClaimSteps, ClaimedMessage, Extension, Guarded, Marked,
+    MessageSettled, MessageVerdict, OpenBatch, Opened, Pruned, Renewal, Retention, Settled, Settlement, SlotPlan, Sweep, Trigger,
+    Triggered,
 };
 
 /// Whose verbs a call belongs to.
@@ -27,6 +28,8 @@ pub enum Port {
     Janitor,
     /// `OperatorStore`.
     Operator,
+    /// `BatchStore`.
+    Batch,
     /// `ReadStore`.
     Read,
 }
@@ -65,5 +68,8 @@ pub enum Detail {
     Pruned { term: Term, retention: Retention, answer: Guarded<Pruned> },
     Triggered { trigger: Trigger, answer: Triggered },
     MessageResolved { key: String, verdict: MessageVerdict, answer: Acted },
+    BatchOpened { open: OpenBatch, answer: BatchOpened },
+    Chunk { claim: BatchClaim, chunk: Chunk, answer: ChunkAnswer },
+    BatchReleased { claim: BatchClaim, answer: bool },
     Acted { what: &'static str, answer: Acted },
 }

@@ -1,6 +1,7 @@
 //! What must hold after every commit, one file per invariant.
 
 mod admission;
+mod carried;
 mod doors;
 mod i00_acknowledged_stays;
 mod i01_one_run_per_slot;
@@ -17,6 +18,7 @@ mod i11_nothing_due_is_lost;
 mod i12_nothing_is_stuck;
 mod i13_totals_from_effects;
 mod i14_undone_once;
+mod ledger;
 mod machines;
 
 use onebell::model::Moment;
@@ -66,6 +68,7 @@ pub fn all() -> Vec<Box<dyn Check>> {
     vec![
         Box::<machines::Machines>::default(),
         Box::<admission::Admission>::default(),
+        Box::<carried::Carried>::default(),
         Box::<doors::Doors>::default(),
         Box::<i00_acknowledged_stays::I00>::default(),
         Box::<i01_one_run_per_slot::I01>::default(),

@@ -2,6 +2,7 @@
 //! lose its answer, before or after it was executed.
 
 mod agent;
+mod batch;
 mod leader;
 mod operator;
 mod read;
@@ -99,7 +100,7 @@ impl FaultyStore {
         if self.ground.chance(200) {
             turn().await;
         }
-        let fault = self.draw();
+        let fault = self.draw(verb);
         if fault != Fault::None {
             self.ground.note(|| format!("p{} {verb}: {fault:?}", self.process));
             self.ground.inner().tally.count("call", fault.word());
@@ -130,12 +131,16 @@ impl FaultyStore {
         Ok(())
     }
 
-    fn draw(&self) -> Fault {
+    fn draw(&self, verb: &str) -> Fault {
         let mut inner = self.ground.inner();
         if inner.away {
             return if inner.dice.chance(300) { Fault::LostAfter } else { Fault::LostBefore };
         }
         let trouble = inner.trouble;
+        if verb == "renew" && inner.dice.chance(trouble.slow * 2) {
+            // The beat is held up on its way, while everything else of the process goes on.
+            return Fault::SlowBefore(Duration::from_millis(5_000 + inner.dice.below(15_000)));
+        }
         let drawn = inner.dice.below(1000);
         let bounds = [trouble.lost_after, trouble.lost_before, trouble.contended, trouble.slow];
         let mut sum = 0;
@@ -148,7 +153,9 @@ impl FaultyStore {
             Some(1) => Fault::LostBefore,
             Some(2) => Fault::Contended,
             Some(_) => {
-                let span = Duration::from_millis(10 + inner.dice.below(12) * inner.dice.below(1_200));
+                // Some come so late that whoever sent them is no more.
+                let span = if inner.dice.chance(250) { 25_000 } else { 12 * inner.dice.below(1_200) };
+                let span = Duration::from_millis(10 + inner.dice.below(span));
                 if inner.dice.chance(500) { Fault::SlowBefore(span) } else { Fault::SlowAfter(span) }
             }
             None => Fault::None,

@@ -6,19 +6,17 @@ use std::time::Duration;
 use onebell::model::Moment;
 use onebell::store::StoreError;
 use onebell::store::sqlite::SqliteStore;
-use onebell::time::{ManualClock, StoreClock};
+use onebell::time::ManualClock;
 
-use crate::call::{Call, Detail, Port};
+use crate::call::{Call, Detail};
 use crate::checks::{self, Check, Commit, End};
 use crate::dice::{Dice, Digest};
 use crate::executor::at_once;
+use crate::place::{Ended, Place};
 use crate::shadow::Shadow;
-use crate::snapshot::{Snapshot, writes};
+use crate::snapshot::{Part, Snapshot, writes};
 use crate::tally::Tally;
 use onebell::store::{Acted, MessageVerdict};
-
-/// When every history begins.
-pub const START: Moment = Moment::from_micros(1_795_978_800_000_000);
 
 /// A promise that did not hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,9 +44,9 @@ pub struct Trouble {
 
 /// Shared by all.
 pub struct Ground {
-    /// The real store.
-    pub store: Arc<SqliteStore>,
-    /// Its clock.
+    store: Mutex<Arc<SqliteStore>>,
+    place: Mutex<Place>,
+    /// The store's clock.
     pub clock: ManualClock,
     inner: Mutex<Inner>,
 }
@@ -74,21 +72,21 @@ pub struct Inner {
     /// What happened how often.
     pub tally: Tally,
     elapsed: Duration,
-    signs: u64,
+    parts: u64,
     writes: String,
     snapshot: Snapshot,
     checks: Vec<Box<dyn Check>>,
 }
 
 impl Ground {
-    /// An empty database; `mutants` are statements put in place of the store's own.
-    pub fn new(mutants: &[(String, String)], traced: bool) -> Result<Self, StoreError> {
-        let clock = ManualClock::at(START);
-        let mut builder = SqliteStore::builder(":memory:").inline().clock(StoreClock::Manual(clock.clone()));
-        for (name, text) in mutants {
-            builder = builder.statement(name, text);
-        }
-        let store = Arc::new(builder.open_and_migrate()?);
+    /// An empty database of this hour; `mutants` are statements put in place of the store's own.
+    pub fn new(start: Moment, in_a_file: bool, mutants: &[(String, String)], traced: bool) -> Result<Self, StoreError> {
+        let clock = ManualClock::at(start);
+        let place = Place::new(in_a_file, clock.clone(), mutants)?;
+        let store = place.open()?;
+        at_once(store.execute(
+            "CREATE TABLE sim_loads (scope TEXT NOT NULL, key TEXT NOT NULL, amount INTEGER NOT NULL CHECK (amount <> 777)) STRICT",
+        ))?;
         at_once(
             store.execute("CREATE TABLE sim_work (step TEXT NOT NULL, attempt INTEGER NOT NULL CHECK (attempt > 0)) STRICT"),
         )?;
@@ -103,17 +101,45 @@ impl Ground {
             commits: 0,
             tally: Tally::default(),
             elapsed: Duration::ZERO,
-            signs: 0,
+            parts: 0,
             writes: String::new(),
             snapshot: Snapshot::default(),
             checks: checks::all(),
         };
-        Ok(Self { store, clock, inner: Mutex::new(inner) })
+        Ok(Self { store: Mutex::new(store), place: Mutex::new(place), clock, inner: Mutex::new(inner) })
+    }
+
+    /// The real store.
+    pub fn store(&self) -> Arc<SqliteStore> {
+        Arc::clone(&locked(&self.store))
+    }
+
+    /// Whether the database can be closed and opened again.
+    pub fn is_file(&self) -> bool {
+        locked(&self.place).is_file()
+    }
+
+    /// All processes have ended: the database is opened again, and is what it was.
+    pub fn open_again(&self, ended: Ended) -> Result<(), StoreError> {
+        let mut store = locked(&self.store);
+        // Only a handle that nobody else has can be closed.
+        let nobody = Place::new(false, self.clock.clone(), &[])?.open()?;
+        let before = std::mem::replace(&mut *store, nobody);
+        assert_eq!(Arc::strong_count(&before), 1, "somebody outlived the restart");
+        *store = locked(&self.place).open_again(before, ended)?;
+        drop(store);
+        let mut inner = self.inner();
+        inner.writes = String::new();
+        let changes = inner.snapshot.refresh(&self.store(), Part::Whole);
+        if !changes.touched().is_empty() {
+            inner.violate("i00", format!("the database was opened again and is another: {:?}", changes.touched()));
+        }
+        Ok(())
     }
 
     /// What changes; held for a moment only, never over a turn.
     pub fn inner(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.inner)
     }
 
     /// True so often in a thousand.
@@ -135,20 +161,22 @@ impl Ground {
     /// The store has executed a call: everything is checked.
     pub fn executed(&self, call: &Call) {
         let mut inner = self.inner();
-        let writes = writes(&self.store);
+        let store = self.store();
+        let writes = writes(&store);
         inner.digest.take(call.verb.as_bytes());
         inner.digest.take(writes.as_bytes());
         if writes == inner.writes || inner.violation.is_some() {
+            inner.tally.take_unwritten(call);
             return;
         }
         inner.writes = writes;
         inner.commits += 1;
         inner.remember(call);
-        // What only says that somebody lives is looked at whole now and then: what it must not touch shows then too.
-        let sign = matches!(call.port, Port::Replica | Port::Leader);
-        inner.signs = if sign { inner.signs + 1 } else { 0 };
-        let whole = !sign || inner.signs.is_multiple_of(4);
-        let changes = inner.snapshot.refresh(&self.store, whole);
+        // What a verb has no business to touch is looked at now and then: a change there shows then too.
+        let part = Part::of(call.port, call.verb);
+        inner.parts = if part == Part::Whole { 0 } else { inner.parts + 1 };
+        let part = if inner.parts.is_multiple_of(4) { Part::Whole } else { part };
+        let changes = inner.snapshot.refresh(&store, part);
         inner.tally.take(&changes);
         if inner.trace.is_some() {
             changes.told().into_iter().for_each(|line| inner.note(|| line));
@@ -202,6 +230,10 @@ impl Ground {
             inner.violate(&broken.check, broken.what);
         }
     }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Inner {

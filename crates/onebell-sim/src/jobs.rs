@@ -9,6 +9,7 @@ use onebell::model::{Fingerprint, JobDefinition, StepDefinition};
 use onebell::roles::scheduler::Carried;
 
 use crate::dice::Dice;
+use crate::hour::Hour;
 
 /// The handler that works.
 pub const WORK: &str = "work";
@@ -19,16 +20,19 @@ pub const MAIL: &str = "mail";
 /// A channel whose receiver dedupes.
 pub const HOOK: &str = "hook";
 
+/// The queue of steps that not every replica serves.
+pub const SLOW: &str = "slow";
+
 /// A job in all its versions.
 pub type Versions = Vec<Carried>;
 
-/// The jobs of one history.
-pub fn jobs(dice: &mut Dice) -> Vec<Versions> {
-    let kinds: [fn(&mut Dice) -> JobDefinition; 4] = [tick, mail, batch, chain];
+/// The jobs of one history that begins at `hour`.
+pub fn jobs(dice: &mut Dice, hour: &Hour) -> Vec<Versions> {
+    let kinds: [fn(&mut Dice, &Hour) -> JobDefinition; 4] = [tick, mail, batch, chain];
     kinds
         .map(|kind| {
-            let first = kind(dice);
-            let versions = (0..1 + dice.index(2)).map(|_| edited(dice, &first));
+            let first = kind(dice, hour);
+            let versions = (0..1 + dice.index(2)).map(|_| edited(dice, hour, &first));
             std::iter::once(first.clone()).chain(versions.collect::<Vec<_>>()).map(carried).collect()
         })
         .into()
@@ -41,13 +45,25 @@ fn carried(definition: JobDefinition) -> Carried {
 }
 
 /// Another version: other times, other policies, the same steps.
-fn edited(dice: &mut Dice, first: &JobDefinition) -> JobDefinition {
+fn edited(dice: &mut Dice, hour: &Hour, first: &JobDefinition) -> JobDefinition {
     let mut job = first.clone();
     if !job.schedules.is_empty() {
-        job.schedules = vec![every(dice)];
+        job.schedules = schedules(dice, hour);
     }
     policies(dice, &mut job);
     job
+}
+
+/// One that fires every few seconds or minutes, and one about the change of the clocks when there is one.
+fn schedules(dice: &mut Dice, hour: &Hour) -> Vec<ScheduleDefinition> {
+    let mut schedules = vec![every(dice)];
+    if dice.chance(800) {
+        schedules.extend(hour.schedule(dice));
+    }
+    if schedules.len() > 1 && dice.chance(400) {
+        schedules.remove(0);
+    }
+    schedules
 }
 
 fn every(dice: &mut Dice) -> ScheduleDefinition {
@@ -90,6 +106,11 @@ fn step(name: &str, after: &[&str], spec: &str) -> StepDefinition {
     step
 }
 
+fn in_slow(mut step: StepDefinition) -> StepDefinition {
+    step.queue = SLOW.to_owned();
+    step
+}
+
 fn with_undo(mut step: StepDefinition) -> StepDefinition {
     step.undo = Some(UndoDefinition {
         handler: UNDO.to_owned(),
@@ -102,9 +123,9 @@ fn with_undo(mut step: StepDefinition) -> StepDefinition {
 }
 
 /// On a schedule: two steps and a join.
-fn tick(dice: &mut Dice) -> JobDefinition {
+fn tick(dice: &mut Dice, hour: &Hour) -> JobDefinition {
     let mut job = JobDefinition::new("tick");
-    job.schedules = vec![every(dice)];
+    job.schedules = schedules(dice, hour);
     job.steps = vec![
         with_undo(step("a", &[], "{\"own\":true,\"work\":true}")),
         step("b", &[], "{\"own\":true,\"shared\":true}"),
@@ -115,9 +136,9 @@ fn tick(dice: &mut Dice) -> JobDefinition {
 }
 
 /// On a schedule: messages whose receiver cannot dedupe, and others.
-fn mail(dice: &mut Dice) -> JobDefinition {
+fn mail(dice: &mut Dice, hour: &Hour) -> JobDefinition {
     let mut job = JobDefinition::new("mail");
-    job.schedules = vec![every(dice)];
+    job.schedules = schedules(dice, hour);
     job.steps = vec![
         step("send", &[], "{\"own\":true,\"mail\":true,\"hook\":true}"),
         step("daily", &["send"], "{\"daily\":true,\"work\":true}"),
@@ -127,12 +148,12 @@ fn mail(dice: &mut Dice) -> JobDefinition {
 }
 
 /// On request only: side by side, with undo, and a last step that likes to fail.
-fn batch(dice: &mut Dice) -> JobDefinition {
+fn batch(dice: &mut Dice, _hour: &Hour) -> JobDefinition {
     let mut job = JobDefinition::new("batch");
     job.steps = vec![
         with_undo(step("load", &[], "{\"own\":true}")),
         with_undo(step("send", &["load"], "{\"own\":true,\"mail\":true}")),
-        with_undo(step("other", &["load"], "{\"own\":true,\"work\":true}")),
+        in_slow(with_undo(step("other", &["load"], "{\"own\":true,\"work\":true}"))),
         step("verify", &["send", "other"], "{\"fails\":true}"),
     ];
     policies(dice, &mut job);
@@ -140,9 +161,9 @@ fn batch(dice: &mut Dice) -> JobDefinition {
 }
 
 /// On request and on a schedule: a chain that takes long.
-fn chain(dice: &mut Dice) -> JobDefinition {
+fn chain(dice: &mut Dice, hour: &Hour) -> JobDefinition {
     let mut job = JobDefinition::new("chain");
-    job.schedules = vec![every(dice)];
+    job.schedules = schedules(dice, hour);
     job.steps = vec![
         with_undo(step("one", &[], "{\"own\":true,\"long\":true}")),
         with_undo(step("two", &["one"], "{\"own\":true,\"daily\":true,\"fails\":true}")),

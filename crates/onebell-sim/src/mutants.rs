@@ -37,6 +37,10 @@ impl Mutant {
     }
 }
 
+mod batches;
 mod list;
 
-pub use list::MUTANTS;
+/// All of them, in the order of the list for people.
+pub fn all() -> impl Iterator<Item = &'static Mutant> {
+    list::JOBS.iter().chain(batches::BATCHES)
+}

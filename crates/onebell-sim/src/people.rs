@@ -37,6 +37,11 @@ impl People {
         Self { ground: Arc::clone(ground), store, timer, hands: Vec::new() }
     }
 
+    /// They hear nothing any more of what they have asked for.
+    pub fn leave(&mut self) {
+        self.hands.clear();
+    }
+
     /// How many could go on.
     pub fn ready(&self) -> usize {
         self.hands.iter().filter(|hand| hand.is_woken()).count()

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use onebell::handler::{Channel, Gate, Outgoing};
-use onebell::model::message::{Delivery, InDoubtPolicy};
+use onebell::model::message::Delivery;
 use onebell::time::{ManualTimer, Timer};
 
 use crate::executor::turn;
@@ -37,10 +37,6 @@ enum Fate {
 impl Channel for Recipient {
     fn window(&self) -> Duration {
         Duration::from_secs(if self.dedupes { 5 } else { 10 })
-    }
-
-    fn default_in_doubt(&self) -> InDoubtPolicy {
-        if self.dedupes { InDoubtPolicy::Resend } else { InDoubtPolicy::Hold }
     }
 
     async fn deliver(&self, message: &Outgoing, gate: &Gate) -> Delivery {

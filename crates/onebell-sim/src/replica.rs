@@ -1,8 +1,12 @@
 //! One simulated replica: what `onebell::replica` does in loops, as steps that the world takes one at a time. The roles
 //! are the real ones; the loops' decisions are written here once more, without tasks and sleeps.
 
+mod carries;
 mod ended;
 mod start;
+mod together;
+
+pub use carries::{Carries, Less};
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -14,7 +18,7 @@ use onebell::model::watch::{Beat, Watch};
 use onebell::model::{JobId, ReplicaId, StepId};
 use onebell::roles::agent::{Agent, StepWork, Taken};
 use onebell::roles::relay::{MessageWork, Relay};
-use onebell::roles::scheduler::{Carried, Report};
+use onebell::roles::scheduler::Report;
 use onebell::store::{MessageSettled, Renewal, Result, Settled};
 use onebell::time::{ManualTimer, Timer};
 use tokio::sync::watch;
@@ -22,16 +26,16 @@ use tokio::sync::watch;
 use crate::executor::Hand;
 use crate::faulty::FaultyStore;
 use crate::ground::Ground;
-use crate::jobs::{HOOK, MAIL, UNDO, WORK};
+use crate::jobs::HOOK;
 use crate::recipient::Recipient;
 use crate::work::Worker;
+use together::Together;
 
 /// A replica whose beat stands still for so long is lost.
 pub const LEASE: Duration = Duration::from_secs(10);
 const TERM_AFTER: Duration = Duration::from_secs(7);
 const KILL_AFTER: Duration = Duration::from_secs(9);
 const DRAIN: Duration = Duration::from_secs(12);
-const CONCURRENCY: usize = 3;
 const DELIVERIES: usize = 2;
 
 /// The loops of a replica, with the time between two rounds.
@@ -107,7 +111,7 @@ pub struct Replica {
     pub(crate) ground: Arc<Ground>,
     pub(crate) timer: Arc<ManualTimer>,
     pub(crate) store: Arc<FaultyStore>,
-    pub(crate) carried: Vec<Carried>,
+    pub(crate) carries: Carries,
     pub(crate) identity: Option<ReplicaId>,
     pub(crate) jobs: Vec<JobId>,
     pub(crate) vouch: watch::Sender<Vouch>,
@@ -117,6 +121,7 @@ pub struct Replica {
     pub(crate) stage: Stage,
     pub(crate) gone: bool,
     pub(crate) prefetch: u32,
+    pub(crate) concurrency: usize,
     pub(crate) agent: Agent,
     pub(crate) relay: Relay,
     pub(crate) hands: Vec<(What, Hand<Done>)>,
@@ -131,8 +136,9 @@ pub struct Replica {
 }
 
 impl Replica {
-    /// A process that has just begun; it knows nothing of the one before it.
-    pub fn begin(ground: &Arc<Ground>, number: usize, carried: Vec<Carried>, prefetch: u32) -> Self {
+    /// A process that has just begun; it knows nothing of the one before it. `room`: how many steps it runs at once, and
+    /// how many more it takes in advance.
+    pub fn begin(ground: &Arc<Ground>, number: usize, carries: Carries, room: (usize, u32)) -> Self {
         let timer = Arc::new(ManualTimer::default());
         // A monotonic clock begins anywhere.
         timer.advance(Duration::from_secs(1_000));
@@ -143,22 +149,22 @@ impl Replica {
             Arc::new(Recipient { ground: Arc::clone(ground), timer: Arc::clone(&timer), dedupes })
         };
         let agent = Agent {
-            store: Arc::clone(&store) as Arc<dyn onebell::store::AgentStore>,
+            store: Arc::new(Together::new(Arc::clone(&store), Arc::clone(ground))),
             timer: Arc::clone(&timer) as Arc<dyn Timer>,
-            handlers: BTreeMap::from([(WORK.to_owned(), worker()), (UNDO.to_owned(), worker())]),
+            handlers: carries.handlers.iter().map(|name| ((*name).to_owned(), worker())).collect(),
             vouch: vouch.subscribe(),
         };
         let relay = Relay {
             store: Arc::clone(&store) as Arc<dyn onebell::store::RelayStore>,
             timer: Arc::clone(&timer) as Arc<dyn Timer>,
-            channels: BTreeMap::from([(MAIL.to_owned(), recipient(false)), (HOOK.to_owned(), recipient(true))]),
+            channels: carries.channels.iter().map(|name| ((*name).to_owned(), recipient(*name == HOOK))).collect(),
         };
         Self {
             number,
             ground: Arc::clone(ground),
             timer,
             store,
-            carried,
+            carries,
             identity: None,
             jobs: Vec::new(),
             vouch,
@@ -167,7 +173,8 @@ impl Replica {
             lost: Vec::new(),
             stage: Stage::Working,
             gone: false,
-            prefetch,
+            concurrency: room.0,
+            prefetch: room.1,
             agent,
             relay,
             hands: Vec::new(),
@@ -192,6 +199,22 @@ impl Replica {
         self.gone
     }
 
+    /// Nothing is missing of what there is to carry.
+    pub fn carries_all(&self) -> bool {
+        self.carries.all
+    }
+
+    /// It has asked for work, or to be enlisted, and was not answered yet.
+    pub fn asks(&self) -> bool {
+        let arrives = self.identity.is_none();
+        let asks = |what: &What| match what {
+            What::Round(Loop::Take | Loop::Deliver) => true,
+            What::Round(Loop::Renew) => arrives,
+            _ => false,
+        };
+        self.hands.iter().any(|(what, _)| asks(what))
+    }
+
     /// It holds no work.
     pub fn is_idle(&self) -> bool {
         self.in_hand.is_empty() && self.messages.is_empty() && self.waiting.is_empty()
@@ -200,6 +223,7 @@ impl Replica {
     /// Takes no new work any longer.
     pub fn ask_to_drain(&mut self) {
         if self.stage == Stage::Working {
+            self.ground.inner().tally.count("fault", "drain");
             self.stage = Stage::Draining { until: self.timer.elapsed() + DRAIN };
         }
     }
@@ -252,8 +276,7 @@ impl Replica {
             self.stage = Stage::Stopping;
             self.stop_all(StopReason::OwnStop);
         }
-        let vouch = *self.vouch.borrow();
-        if now >= vouch.renewed_at + vouch.term_after {
+        if !self.vouch.borrow().is_fresh(now) {
             self.stop_all(StopReason::OwnStop);
         }
     }
@@ -264,8 +287,7 @@ impl Replica {
 
     /// Who it is, if the last renewal is fresh enough to take new work under that name.
     pub(crate) fn vouched(&self) -> Option<ReplicaId> {
-        let vouch = *self.vouch.borrow();
-        let fresh = self.timer.elapsed() < vouch.renewed_at + vouch.term_after;
+        let fresh = self.vouch.borrow().is_fresh(self.timer.elapsed());
         if fresh { self.identity.clone() } else { None }
     }
 

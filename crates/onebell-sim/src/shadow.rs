@@ -1,8 +1,11 @@
 //! What happened outside the database, or before its rows were pruned: kept by the world, to compare the tables with.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use onebell::model::JobDefinition;
+
+use crate::feed::Feed;
 
 /// What a recipient and people know of a message.
 #[derive(Debug, Default, Clone)]
@@ -26,6 +29,8 @@ pub struct Shadow {
     pub begun: BTreeMap<(String, i64), u32>,
     /// Every definition ever carried, by hash.
     pub definitions: BTreeMap<String, JobDefinition>,
+    /// The sources that loaders read, by name.
+    pub feeds: BTreeMap<String, Arc<Feed>>,
     /// What went wrong outside of any commit.
     pub complaints: Vec<(&'static str, String)>,
 }

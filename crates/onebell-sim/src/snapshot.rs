@@ -12,11 +12,12 @@ use onebell::store::sqlite::SqliteStore;
 use serde_json::Value;
 
 pub use rows::{
-    AttemptRow, EffectRow, JobRow, KeyRow, LateRow, MessageRow, ReplicaRow, RequestRow, RunRow, SkipRow, StepRow, TermRow,
-    WorkRow,
+    AttemptRow, BatchRow, EffectRow, FindingRow, JobRow, KeyRow, LateRow, LoadRow, MessageRow, ReplicaRow, RequestRow, RunRow,
+    SkipRow, StepRow, TermRow, WorkRow,
 };
 pub use table::{Change, Table};
 
+use crate::call::Port;
 use crate::executor::at_once;
 
 macro_rules! tables {
@@ -64,6 +65,12 @@ tables! {
     effects: EffectRow,
     /// Rows that the steps' own statements wrote.
     work: WorkRow,
+    /// Readings of sources.
+    batches: BatchRow,
+    /// What they found.
+    findings: FindingRow,
+    /// Rows that the statements over chunks wrote.
+    loads: LoadRow,
     /// Recovery requests.
     requests: RequestRow,
     /// Jobs.
@@ -80,11 +87,52 @@ tables! {
     terms: TermRow,
 }
 
+/// Which tables are read: reading takes most of the time of a history.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// All of them.
+    Whole,
+    /// Those of renewals and terms.
+    Signs,
+    /// Steps.
+    Steps,
+    /// Messages.
+    Messages,
+    /// Requests.
+    Requests,
+    /// Batches, what they found and wrote.
+    Batches,
+}
+
+impl Part {
+    /// What a verb may write, if that is one table or two.
+    pub fn of(port: Port, verb: &str) -> Self {
+        match (port, verb) {
+            (Port::Replica | Port::Leader, _) => Self::Signs,
+            (Port::Agent, "claim_steps" | "start_steps" | "extend_step") => Self::Steps,
+            (Port::Relay, _) => Self::Messages,
+            (Port::Supervisor, _) => Self::Requests,
+            (Port::Batch, _) => Self::Batches,
+            _ => Self::Whole,
+        }
+    }
+
+    fn query(self) -> &'static str {
+        match self {
+            Self::Whole => sql::ALL,
+            Self::Signs => sql::SIGNS,
+            Self::Steps => sql::STEPS,
+            Self::Messages => sql::MESSAGES,
+            Self::Requests => sql::REQUESTS,
+            Self::Batches => sql::BATCHES,
+        }
+    }
+}
+
 impl Snapshot {
-    /// Reads the tables anew: what changed since the last time. `whole`: all tables, else only those of renewals and terms.
-    pub fn refresh(&mut self, store: &Arc<SqliteStore>, whole: bool) -> Changes {
-        let text = at_once(store.query_rows(if whole { sql::ALL } else { sql::SIGNS }))
-            .unwrap_or_else(|error| panic!("the tables cannot be read: {error}"));
+    /// Reads tables anew: what changed since the last time.
+    pub fn refresh(&mut self, store: &Arc<SqliteStore>, part: Part) -> Changes {
+        let text = at_once(store.query_rows(part.query())).unwrap_or_else(|error| panic!("the tables cannot be read: {error}"));
         let rows: Value = serde_json::from_str(&text).unwrap_or_default();
         rows.get(0).and_then(Value::as_object).map(|tables| self.take(tables)).unwrap_or_default()
     }
@@ -114,6 +162,13 @@ impl Changes {
         for change in &self.messages {
             let status = |row: &Option<Arc<MessageRow>>| row.as_ref().map(|row| row.status.clone());
             line("message", &change.key, status(&change.before).as_deref(), status(&change.after).as_deref());
+        }
+        for change in &self.batches {
+            let stands = |row: &Option<Arc<BatchRow>>| row.as_ref().map(|row| row.stands());
+            line("batch", &change.key, stands(&change.before).as_deref(), stands(&change.after).as_deref());
+        }
+        for change in &self.effects {
+            line("effect", &change.key, None, change.after.as_ref().map(|row| row.fingerprint.as_str()));
         }
         for change in &self.skips {
             line("skip", &change.key, None, change.after.as_ref().map(|row| row.reason.as_str()));

@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use onebell::store::ChunkAnswer;
+
+use crate::call::{Call, Detail};
 use crate::snapshot::Changes;
 
 /// Counts by name.
@@ -31,6 +34,16 @@ impl Tally {
         self.0.iter().map(|(name, count)| (name.as_str(), *count))
     }
 
+    /// A call that changed nothing.
+    pub(crate) fn take_unwritten(&mut self, call: &Call) {
+        match &call.detail {
+            Detail::Chunk { answer: ChunkAnswer::Applied(_), .. } => self.count("chunk", "repeated"),
+            Detail::Chunk { answer: ChunkAnswer::Superseded, .. } => self.count("chunk", "superseded"),
+            Detail::BatchReleased { answer: false, .. } => self.count("batch", "given back too late"),
+            _ => {}
+        }
+    }
+
     pub(crate) fn take(&mut self, changes: &Changes) {
         for row in changes.attempts.iter().filter(|change| change.before.is_none()).filter_map(|change| change.after.as_ref()) {
             self.count("attempt", &row.outcome);
@@ -45,6 +58,21 @@ impl Tally {
             let Some(after) = &change.after else { continue };
             if change.before.as_ref().is_none_or(|before| before.status != after.status) {
                 self.count("message", &after.status);
+            }
+        }
+        for change in &changes.batches {
+            let Some(after) = &change.after else { continue };
+            let before = change.before.as_ref();
+            if before.is_none_or(|before| before.status != after.status) {
+                self.count("batch", &after.status);
+            }
+            if before.is_some_and(|before| before.status == "running" && before.attempt < after.attempt) {
+                self.count("batch", "taken over");
+            }
+            let counted = before.map_or([0; 5], |before| before.counts());
+            let words = ["applied", "already", "conflict", "rejected", "failed"];
+            for ((word, now), before) in words.into_iter().zip(after.counts()).zip(counted) {
+                (before..now).for_each(|_| self.count("record", word));
             }
         }
         for row in changes.skips.iter().filter_map(|change| change.after.as_ref()) {
@@ -70,6 +98,12 @@ impl Tally {
                 change.before.as_ref().is_some_and(|before| Some(before.version) != change.after.as_ref().map(|row| row.version))
             })
             .for_each(|_| self.count("job", "edited"));
+        let held = changes.steps.iter().filter(|change| change.after.as_ref().is_some_and(|row| row.uncarried));
+        held.for_each(|_| self.count("step", "held uncarried"));
+        let left =
+            |row: &Option<std::sync::Arc<crate::snapshot::ReplicaRow>>| row.as_ref().is_some_and(|row| row.left_at.is_some());
+        let leaves = changes.replicas.iter().filter(|change| left(&change.after) && !left(&change.before));
+        leaves.for_each(|_| self.count("replica", "left"));
         changes
             .replicas
             .iter()

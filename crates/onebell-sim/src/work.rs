@@ -44,7 +44,7 @@ fn word(outcome: &Outcome) -> &'static str {
         Outcome::Done(_) => "done",
         Outcome::Retry { .. } => "retry",
         Outcome::Failed { .. } => "failed",
-        Outcome::Stopped { .. } => "stopped",
+        Outcome::Stopped { .. } | Outcome::Unvouched { .. } => "stopped",
     }
 }
 
@@ -63,7 +63,7 @@ impl Worker {
         for _ in 0..stages {
             let (kind, span, trouble) = {
                 let mut inner = self.ground.inner();
-                (inner.dice.below(4), inner.dice.below(3_000), inner.trouble.work)
+                (inner.dice.below(5), inner.dice.below(3_000), inner.trouble.work)
             };
             match kind {
                 0 => turn().await,
@@ -78,7 +78,7 @@ impl Worker {
                 }
                 return Some(stopped());
             }
-            if context.stop().reason().is_some() && self.ground.chance(800) {
+            if context.stop().reason().is_some() && self.ground.chance(400) {
                 return Some(stopped());
             }
         }
@@ -128,9 +128,22 @@ impl Worker {
         }
         if wants(spec, "work") {
             let attempt = if refused { 0 } else { context.attempt() };
-            done.work = Some(Work::Sql(format!("INSERT INTO sim_work (step, attempt) VALUES ('{step}', {attempt})")));
+            done.work = Some(self.work(step.to_owned(), attempt));
         }
         done
+    }
+
+    /// A statement of the step's own, as text or as code.
+    fn work(&self, step: String, attempt: u64) -> Work {
+        if self.ground.chance(500) {
+            return Work::Sql(format!("INSERT INTO sim_work (step, attempt) VALUES ('{step}', {attempt})"));
+        }
+        self.ground.inner().tally.count("work", "native");
+        onebell::store::sqlite::work(move |connection| {
+            let attempt = i64::try_from(attempt).unwrap_or(i64::MAX);
+            let values: (&str, i64) = (&step, attempt);
+            connection.execute("INSERT INTO sim_work (step, attempt) VALUES (?1, ?2)", values).map(drop)
+        })
     }
 
     fn message(&self, key: &str, channel: &str, on_in_doubt: InDoubtPolicy, about: &str) -> Option<NewMessage> {

@@ -3,24 +3,26 @@
 //! A history is a list of draws: each turn takes everything that it decides from one of them. So the same list gives the
 //! same history, and a shorter list is a history too.
 
+mod rest;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use onebell::model::Moment;
-use onebell::roles::scheduler::Carried;
 use onebell::store::StoreError;
 
 use crate::dice::Dice;
-use crate::ground::{Ground, START, Trouble, Violation};
+use crate::ground::{Ground, Trouble, Violation};
+use crate::hour::Hour;
 use crate::jobs::{Versions, jobs};
+use crate::loaders::Loaders;
 use crate::people::People;
-use crate::replica::Replica;
+use crate::place::Ended;
+use crate::replica::{Carries, Less, Replica};
 use crate::tally::Tally;
 
 /// How many processes there are.
 const REPLICAS: usize = 3;
-/// How long everything may take to come to rest once nothing disturbs it.
-const QUIET_MAX: Duration = Duration::from_secs(600);
 
 /// What a history is made of.
 #[derive(Debug, Clone)]
@@ -66,6 +68,8 @@ struct Fates {
     away: u64,
     people: u64,
     drain: u64,
+    restart: u64,
+    loaders: u64,
 }
 
 /// Everything there is.
@@ -75,22 +79,30 @@ pub struct World {
     frozen: [Duration; REPLICAS],
     skew: [u64; REPLICAS],
     people: People,
+    loaders: Option<Loaders>,
     jobs: Vec<Versions>,
     fates: Fates,
     elapsed: Duration,
     away_until: Duration,
     latest: Moment,
+    hour: Hour,
+    less: Less,
+    /// Whoever begins now brings everything.
+    complete: bool,
 }
 
 /// Tells a story to its end.
 pub fn tell(story: &Story) -> Result<Told, StoreError> {
-    let ground = Arc::new(Ground::new(&story.mutants, story.traced)?);
-    let mut world = World::new(&ground, story.seed);
+    let mut dice = Dice::new(story.seed);
+    let hour = Hour::of(&mut dice);
+    let in_a_file = dice.chance(120);
+    let ground = Arc::new(Ground::new(hour.start, in_a_file, &story.mutants, story.traced)?);
+    let mut world = World::new(&ground, hour, dice);
     let mut turns = 0;
     for draw in &story.draws {
         turns += 1;
         ground.inner().dice = Dice::new(*draw);
-        world.turn();
+        world.turn()?;
         if world.is_over() {
             break;
         }
@@ -111,9 +123,8 @@ pub fn tell(story: &Story) -> Result<Told, StoreError> {
 }
 
 impl World {
-    fn new(ground: &Arc<Ground>, seed: u64) -> Self {
-        let mut dice = Dice::new(seed);
-        let jobs = jobs(&mut dice);
+    fn new(ground: &Arc<Ground>, hour: Hour, mut dice: Dice) -> Self {
+        let jobs = jobs(&mut dice, &hour);
         let level = |dice: &mut Dice, levels: &[u64]| *dice.pick(levels);
         ground.inner().trouble = Trouble {
             lost_after: level(&mut dice, &[0, 5, 20, 60]),
@@ -122,28 +133,37 @@ impl World {
             slow: level(&mut dice, &[0, 5, 25]),
             work: level(&mut dice, &[30, 100, 200]),
         };
-        let fates = Fates {
+        let mut fates = Fates {
             crash: level(&mut dice, &[0, 2, 6]),
-            pause: level(&mut dice, &[0, 2, 6]),
+            pause: level(&mut dice, &[0, 3, 8]),
             jump: level(&mut dice, &[0, 0, 2]),
             away: level(&mut dice, &[0, 0, 1]),
             people: level(&mut dice, &[0, 8, 20]),
-            drain: level(&mut dice, &[0, 1, 2]),
+            drain: level(&mut dice, &[0, 1, 4]),
+            restart: if ground.is_file() { 3 } else { 0 },
+            loaders: 0,
         };
-        let skewed = dice.chance(300);
-        let skew = [0; REPLICAS].map(|_| if skewed { 700 + dice.below(600) } else { 990 + dice.below(20) });
+        let skewed = dice.chance(400);
+        let skew = [0; REPLICAS].map(|_| if skewed { 600 + dice.below(900) } else { 990 + dice.below(20) });
         let down = |number: usize| Process::Down { until: Duration::from_millis(700) * u32::try_from(number).unwrap_or(0) };
+        let less = Less::of(&mut dice);
+        let loaders = Loaders::of(ground, &mut dice, REPLICAS + 1);
+        fates.loaders = if loaders.is_some() { 40 } else { 0 };
         Self {
             ground: Arc::clone(ground),
             processes: (0..REPLICAS).map(down).collect(),
             frozen: [Duration::ZERO; REPLICAS],
             skew,
             people: People::new(ground, REPLICAS),
+            loaders,
             jobs,
             fates,
             elapsed: Duration::ZERO,
             away_until: Duration::ZERO,
-            latest: START,
+            latest: hour.start,
+            hour,
+            less,
+            complete: false,
         }
     }
 
@@ -154,21 +174,22 @@ impl World {
     }
 
     /// One turn: something happens to somebody, somebody moves, or time passes.
-    fn turn(&mut self) {
+    fn turn(&mut self) -> Result<(), StoreError> {
         let drawn = self.ground.inner().dice.below(1000);
-        if self.fate(drawn) {
-            return;
+        if self.fate(drawn)? {
+            return Ok(());
         }
         let ready = self.ready();
         let idle = ready.is_empty() || self.ground.chance(60);
         if idle {
             let span = self.some_time();
             self.passes(span);
-            return;
+            return Ok(());
         }
         let place = self.ground.inner().dice.index(ready.len());
         let (process, nth) = ready[place];
         self.go(process, nth);
+        Ok(())
     }
 
     fn some_time(&self) -> Duration {
@@ -188,12 +209,16 @@ impl World {
             }
         }
         ready.extend((0..self.people.ready()).map(|nth| (REPLICAS, nth)));
+        ready.extend((0..self.loaders.as_ref().map_or(0, Loaders::ready)).map(|nth| (REPLICAS + 1, nth)));
         ready
     }
 
     fn go(&mut self, number: usize, nth: usize) {
         if number == REPLICAS {
             return self.people.go(nth);
+        }
+        if number > REPLICAS {
+            return self.loaders.iter_mut().for_each(|loaders| loaders.go(nth));
         }
         match &mut self.processes[number] {
             Process::Up(replica) => {
@@ -208,26 +233,27 @@ impl World {
     }
 
     fn restart(&mut self, number: usize) {
-        let (carried, prefetch) = {
+        let (carries, room) = {
             let mut inner = self.ground.inner();
-            let newest = |versions: &Versions| versions.first().cloned();
-            let carried: Vec<Carried> = if inner.dice.chance(700) {
-                self.jobs.iter().filter_map(newest).collect()
-            } else {
-                self.jobs.iter().map(|versions| inner.dice.pick(versions).clone()).collect()
-            };
-            (carried, u32::try_from(inner.dice.below(3)).unwrap_or(0))
+            let dice = &mut inner.dice;
+            let less = self.less;
+            let carries = if self.complete { Carries::all(dice, &self.jobs) } else { Carries::some(dice, &self.jobs, &less) };
+            let room = (*dice.pick(&[1, 2, 3, 3]), u32::try_from(dice.below(4)).unwrap_or(0));
+            if !carries.all {
+                inner.tally.count("replica", "carries less");
+            }
+            (carries, room)
         };
         self.ground.note(|| format!("p{number} starts"));
-        self.processes[number] = Process::Up(Box::new(Replica::begin(&self.ground, number, carried, prefetch)));
+        self.processes[number] = Process::Up(Box::new(Replica::begin(&self.ground, number, carries, room)));
         self.frozen[number] = Duration::ZERO;
     }
 
     /// Whether something happened to somebody.
-    fn fate(&mut self, drawn: u64) -> bool {
+    fn fate(&mut self, drawn: u64) -> Result<bool, StoreError> {
         let fates = self.fates;
         let number = self.ground.inner().dice.index(REPLICAS);
-        let bounds = [fates.crash, fates.pause, fates.jump, fates.away, fates.people, fates.drain];
+        let bounds = [fates.crash, fates.pause, fates.jump, fates.away, fates.people, fates.restart, fates.drain, fates.loaders];
         let mut sum = 0;
         let which = bounds.iter().position(|bound| {
             sum += bound;
@@ -235,12 +261,7 @@ impl World {
         });
         match which {
             Some(0) => self.crash(number),
-            Some(1) => {
-                let span = Duration::from_millis(500 + self.ground.inner().dice.below(20_000));
-                self.ground.note(|| format!("p{number} is frozen for {span:?}"));
-                self.frozen[number] = self.elapsed + span;
-                self.ground.inner().tally.count("fault", "pause");
-            }
+            Some(1) => self.pause(number),
             Some(2) => self.jump(),
             Some(3) => {
                 let span = Duration::from_millis(500 + self.ground.inner().dice.below(15_000));
@@ -250,15 +271,43 @@ impl World {
                 self.ground.inner().tally.count("fault", "away");
             }
             Some(4) => self.people.act(),
-            Some(_) => {
+            Some(5) => self.restart_host()?,
+            Some(6) => {
                 if let Process::Up(replica) = &mut self.processes[number] {
                     self.ground.note(|| format!("p{number} is asked to drain"));
                     replica.ask_to_drain();
                 }
             }
-            None => return false,
+            Some(_) => self.loaders.iter_mut().for_each(Loaders::fate),
+            None => return Ok(false),
         }
-        true
+        Ok(true)
+    }
+
+    /// The host goes down with all that runs on it, and comes up again with the database as it was left.
+    fn restart_host(&mut self) -> Result<(), StoreError> {
+        let ended = if self.ground.chance(500) { Ended::Closed } else { Ended::Killed };
+        self.ground.note(|| format!("everybody ends at once, and the database is opened again: {ended:?}"));
+        self.ground.inner().tally.count("fault", if ended == Ended::Closed { "restart" } else { "restart after a kill" });
+        for number in 0..REPLICAS {
+            let span = Duration::from_millis(self.ground.inner().dice.below(4_000));
+            self.processes[number] = Process::Down { until: self.elapsed + span };
+        }
+        self.people.leave();
+        self.loaders.iter_mut().for_each(Loaders::leave);
+        self.ground.open_again(ended)
+    }
+
+    /// Somebody is frozen: often one that has asked for something, and for so long that it is no more when it hears of it.
+    fn pause(&mut self, number: usize) {
+        let asks = |process: &Process| matches!(process, Process::Up(replica) if replica.asks());
+        let asking = self.processes.iter().position(asks).filter(|_| self.ground.chance(350));
+        let number = asking.unwrap_or(number);
+        let shortest = if asking.is_some() { 11_000 } else { 500 };
+        let span = Duration::from_millis(shortest + self.ground.inner().dice.below(20_000));
+        self.ground.note(|| format!("p{number} is frozen for {span:?}"));
+        self.frozen[number] = self.elapsed + span;
+        self.ground.inner().tally.count("fault", "pause");
     }
 
     fn crash(&mut self, number: usize) {
@@ -293,49 +342,15 @@ impl World {
             }
         }
         self.people.timer.advance(span);
+        self.loaders.iter_mut().for_each(|loaders| loaders.passes(span));
+        if let Some(change) = self.hour.change
+            && change.at <= self.ground.clock.now()
+        {
+            self.hour.change = None;
+            self.ground.inner().tally.count("fault", "clocks of a zone are changed");
+        }
         if self.away_until <= self.elapsed {
             self.ground.inner().away = false;
         }
-    }
-
-    /// Faults stop, everybody is there, the clock is right again: everything must come to rest by itself.
-    fn come_to_rest(&mut self) {
-        self.ground.note(|| "nothing disturbs any longer".to_owned());
-        {
-            let mut inner = self.ground.inner();
-            (inner.trouble, inner.away) = (Trouble::default(), false);
-            inner.dice = Dice::new(1);
-        }
-        self.ground.clock.set(self.latest.max(self.ground.clock.now()));
-        (self.frozen, self.skew) = ([Duration::ZERO; REPLICAS], [1000; REPLICAS]);
-        self.people.pause_all();
-        let until = self.elapsed + QUIET_MAX;
-        while self.elapsed < until && !self.is_over() && !self.rests() {
-            while let Some(&(process, nth)) = self.ready().first() {
-                self.go(process, nth);
-                if self.is_over() {
-                    return;
-                }
-            }
-            self.passes(Duration::from_millis(1_800));
-        }
-        let seconds = self.elapsed.as_secs();
-        self.ground.note(|| format!("at rest after {seconds}s"));
-        self.ground.ended();
-    }
-
-    fn rests(&self) -> bool {
-        let idle = |process: &Process| matches!(process, Process::Up(replica) if replica.is_idle());
-        let inner = self.ground.inner();
-        let now = inner.now();
-        let moving = |status: &str| !matches!(status, "succeeded" | "failed" | "cancelled" | "parked");
-        self.people.ready() == 0
-            && self.processes.iter().all(idle)
-            && !now.runs.iter().any(|(_, run)| moving(&run.status))
-            && !now.messages.iter().any(|(_, row)| {
-                matches!(row.status.as_str(), "ready" | "claimed" | "sending")
-                    || (row.status == "in_doubt" && row.on_in_doubt == "resend")
-            })
-            && !now.requests.iter().any(|(_, row)| row.status == "open")
     }
 }

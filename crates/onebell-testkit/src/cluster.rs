@@ -1,6 +1,7 @@
 //! A PostgreSQL server of a test's own, to be stopped, killed and started again. Everything else shares
 //! the servers of `scripts/test`.
 
+use std::ffi::OsStr;
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::chown;
 use std::os::unix::process::CommandExt as _;
@@ -50,6 +51,67 @@ impl Cluster {
     /// # Panics
     /// As [`Cluster::start`].
     pub fn start_with(version: u32, settings: &[&str]) -> Self {
+        Self::made(version, settings, &[])
+    }
+
+    /// As [`Cluster::start_with`], with its write-ahead log, in segments of a megabyte, in the folder `log`, which it makes.
+    ///
+    /// # Panics
+    /// As [`Cluster::start`].
+    pub fn start_with_log(version: u32, settings: &[&str], log: &Path) -> Self {
+        Self::made(version, settings, &[OsStr::new("--wal-segsize=1"), OsStr::new("--waldir"), log.as_os_str()])
+    }
+
+    fn made(version: u32, settings: &[&str], options: &[&OsStr]) -> Self {
+        let mut cluster = Self::empty(version, settings);
+        let data = cluster.data();
+        let made = cluster
+            .program("initdb")
+            .args(["-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync", "-D"])
+            .arg(&data)
+            .args(options)
+            .output()
+            .expect("initdb");
+        assert!(made.status.success(), "initdb failed: {}", String::from_utf8_lossy(&made.stderr));
+        cluster.restart();
+        cluster
+    }
+
+    /// A standby of the server whose socket is in `primary` (a proxy's will do), streaming under the name `standby`.
+    /// Blocks the thread for a few seconds.
+    ///
+    /// # Panics
+    /// When it cannot be copied or does not start.
+    pub fn standby_of(version: u32, primary: &Path, settings: &[&str]) -> Self {
+        let mut cluster = Self::empty(version, settings);
+        let copied = cluster
+            .program("pg_basebackup")
+            .args(["-U", "postgres", "-p", "5432", "-c", "fast", "-X", "stream", "--no-sync", "-h"])
+            .arg(primary)
+            .arg("-D")
+            .arg(cluster.data())
+            .output()
+            .expect("pg_basebackup");
+        assert!(copied.status.success(), "pg_basebackup failed: {}", String::from_utf8_lossy(&copied.stderr));
+        fs::write(cluster.data().join("standby.signal"), "").expect("the mark of a standby");
+        let from = format!("host={} port=5432 user=postgres application_name=standby", primary.display());
+        // It looks every 5 s by default, also for its promotion.
+        cluster.settings.extend(["wal_retrieve_retry_interval=100ms".to_owned(), format!("primary_conninfo={from}")]);
+        cluster.restart();
+        cluster
+    }
+
+    /// Makes a standby a primary. Returns when it takes writes.
+    ///
+    /// # Panics
+    /// When it refuses.
+    pub fn promote(&mut self) {
+        let promoted = self.program("pg_ctl").args(["promote", "-w", "-D"]).arg(self.data()).output().expect("pg_ctl");
+        assert!(promoted.status.success(), "pg_ctl promote failed: {}", String::from_utf8_lossy(&promoted.stdout));
+    }
+
+    /// Everything but the data.
+    fn empty(version: u32, settings: &[&str]) -> Self {
         let bin = PathBuf::from(from_script(&format!("ONEBELL_TEST_POSTGRES_{version}_BIN")));
         // A socket's path has about a hundred characters at most: not below a build folder.
         let home = tempfile::Builder::new().prefix("ob-pg-").tempdir_in("/tmp").expect("a folder in /tmp");
@@ -57,17 +119,7 @@ impl Cluster {
             chown(home.path(), Some(user), Some(group)).expect("a folder of the servers' user");
         }
         let settings = settings.iter().map(|setting| (*setting).to_owned()).collect();
-        let mut cluster = Self { bin, server: None, home, settings };
-        let data = cluster.data();
-        let made = cluster
-            .program("initdb")
-            .args(["-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync", "-D"])
-            .arg(&data)
-            .output()
-            .expect("initdb");
-        assert!(made.status.success(), "initdb failed: {}", String::from_utf8_lossy(&made.stderr));
-        cluster.restart();
-        cluster
+        Self { bin, server: None, home, settings }
     }
 
     /// The URL of its database `postgres`, as a superuser; the same over restarts.
@@ -89,6 +141,16 @@ impl Cluster {
     /// Ends the server in order: transactions are rolled back, clients are told (57P01), a checkpoint is written.
     pub fn stop_fast(&mut self) {
         self.stop(Signal::INT);
+    }
+
+    /// Returns when the server has ended by itself; blocks the thread until then.
+    ///
+    /// # Panics
+    /// When it does not end within a minute.
+    pub fn wait_for_its_end(&mut self) {
+        if let Some(mut server) = self.server.take() {
+            until("the server ends by itself", START_LIMIT, || server.0.try_wait().expect("the server's state").is_some());
+        }
     }
 
     /// Starts the server over the same data; stops it as a crash does if it runs. Returns when it takes connections.
@@ -152,7 +214,7 @@ fn end(child: &mut Child, signal: Signal) {
 }
 
 /// Server programs refuse root; `scripts/test` says who runs them then.
-fn server_user() -> Option<(u32, u32)> {
+pub(crate) fn server_user() -> Option<(u32, u32)> {
     let number = |variable: &str| std::env::var(variable).ok()?.parse().ok();
     Some((number("ONEBELL_TEST_SERVER_UID")?, number("ONEBELL_TEST_SERVER_GID")?))
 }
@@ -198,6 +260,21 @@ mod tests {
             let folder = cluster.socket_folder().to_owned();
             drop(cluster);
             assert!(!folder.exists());
+        }
+    }
+
+    #[tokio::test]
+    async fn a_standby_has_what_was_committed_when_its_primary_is_killed() {
+        for version in crate::VERSIONS {
+            let mut primary = Cluster::start_with(version, &["synchronous_standby_names=standby"]);
+            let mut standby = Cluster::standby_of(version, primary.socket_folder(), &[]);
+            connect(&primary).await.batch_execute("CREATE TABLE t AS SELECT 1 AS a").await.unwrap();
+            primary.stop_immediate();
+            standby.promote();
+            let client = connect(&standby).await;
+            client.batch_execute("INSERT INTO t VALUES (2)").await.unwrap();
+            let kept: i64 = client.query_one("SELECT count(*) FROM t", &[]).await.unwrap().get(0);
+            assert_eq!(kept, 2);
         }
     }
 }

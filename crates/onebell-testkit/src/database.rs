@@ -19,7 +19,10 @@ pub fn server(version: u32) -> String {
 }
 
 /// What `scripts/test` exports.
-pub(crate) fn from_script(variable: &str) -> String {
+///
+/// # Panics
+/// When it is not set; the message names the remedy.
+pub fn from_script(variable: &str) -> String {
     std::env::var(variable)
         .unwrap_or_else(|_| panic!("{variable} is not set. Run scripts/test: it starts the servers these tests need"))
 }
@@ -31,6 +34,13 @@ pub struct Database {
     pub url: String,
     name: String,
     server: String,
+}
+
+impl Database {
+    /// Its name alone, for another way to its server.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
 }
 
 /// Creates an empty database on the server of major version `version`. The name is unique over processes and time.

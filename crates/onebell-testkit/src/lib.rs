@@ -4,8 +4,14 @@
 
 mod cluster;
 mod database;
+mod pooler;
+mod proxy;
+mod small_disk;
 mod wait;
 
 pub use cluster::Cluster;
-pub use database::{Database, VERSIONS, fresh_database, server};
+pub use database::{Database, VERSIONS, fresh_database, from_script, server};
+pub use pooler::Pooler;
+pub use proxy::{Loss, Proxy};
+pub use small_disk::SmallDisk;
 pub use wait::until;

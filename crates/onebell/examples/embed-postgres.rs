@@ -10,13 +10,12 @@ use std::time::Duration;
 use onebell::handler::{Channel, Context, Done, Gate, Outcome, Outgoing};
 use onebell::model::job::{JobDefinition, StepDefinition};
 use onebell::model::message::{Delivery, InDoubtPolicy, NewMessage};
-use onebell::model::retry::RetryPolicy;
-use onebell::model::{Effect, Fingerprint, JobId, Key, RunId};
+use onebell::model::{Effect, JobId, Key, RunId};
 use onebell::replica::{Replica, Settings, Shutdown};
+use onebell::store::postgres::tokio_postgres::types::Type;
 use onebell::store::postgres::{self, PostgresStore};
 use onebell::store::{Actor, AgentStore, OperatorStore, ReadStore, Store, Trigger, Triggered};
 use onebell::time::{SystemTimer, Timer};
-use tokio_postgres::types::Type;
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
@@ -49,14 +48,9 @@ fn invoices(context: &Context) -> Result<Done, Failure> {
         let key = Key::new(&format!("{customer}/{period}"))?;
         let payload = serde_json::json!({ "to": customer, "period": period, "cents": cents }).to_string();
         done.effects.push(Effect::new(Key::new(NAME)?, key.clone(), Some(cents), &payload)?);
-        done.messages.push(NewMessage {
-            key: Key::new(&format!("{NAME}/{key}"))?,
-            channel: NAME.to_owned(),
-            fingerprint: Fingerprint::of_json(&format!("{{\"channel\":\"{NAME}\",\"payload\":{payload}}}"))?,
-            payload,
-            on_in_doubt: InDoubtPolicy::Resend,
-            retry: RetryPolicy::default(),
-        });
+        let mut letter = NewMessage::new(Key::new(&format!("{NAME}/{key}"))?, NAME, payload)?;
+        letter.on_in_doubt = InDoubtPolicy::Resend;
+        done.messages.push(letter);
     }
     // Runs inside the transaction that completes the step, and again if that transaction is repeated. Statements with their
     // types named need no prepared statement, so that this works behind a pooler too.
@@ -81,10 +75,6 @@ struct Letters(Arc<Mutex<BTreeMap<String, String>>>);
 impl Channel for Letters {
     fn window(&self) -> Duration {
         Duration::from_secs(10)
-    }
-
-    fn default_in_doubt(&self) -> InDoubtPolicy {
-        InDoubtPolicy::Resend
     }
 
     async fn deliver(&self, message: &Outgoing, gate: &Gate) -> Delivery {

@@ -11,10 +11,9 @@ use std::time::Duration;
 use onebell::handler::{Channel, Context, Done, Gate, Outcome, Outgoing};
 use onebell::model::job::{Dst, JobDefinition, ScheduleDefinition, StepDefinition, When};
 use onebell::model::message::{Delivery, InDoubtPolicy, NewMessage};
-use onebell::model::retry::RetryPolicy;
-use onebell::model::{Effect, Fingerprint, Key, RunId};
+use onebell::model::{Effect, Key, RunId};
 use onebell::replica::{Replica, Settings, Shutdown};
-use onebell::store::sqlite::{self, SqliteStore};
+use onebell::store::sqlite::{self, SqliteStore, rusqlite};
 use onebell::store::{Actor, OperatorStore, ReadStore, StepOutput, Store, Trigger, Triggered};
 use onebell::time::{SystemTimer, Timer};
 
@@ -47,14 +46,9 @@ fn invoices(context: &Context) -> Result<Done, Failure> {
         let key = Key::new(&format!("{customer}/{period}"))?;
         let payload = serde_json::json!({ "to": customer, "period": period, "cents": cents }).to_string();
         done.effects.push(Effect::new(Key::new("invoices")?, key.clone(), Some(cents), &payload)?);
-        done.messages.push(NewMessage {
-            key: Key::new(&format!("invoice/{key}"))?,
-            channel: "letters".to_owned(),
-            fingerprint: Fingerprint::of_json(&format!("{{\"channel\":\"letters\",\"payload\":{payload}}}"))?,
-            payload,
-            on_in_doubt: InDoubtPolicy::Resend,
-            retry: RetryPolicy::default(),
-        });
+        let mut letter = NewMessage::new(Key::new(&format!("invoice/{key}"))?, "letters", payload)?;
+        letter.on_in_doubt = InDoubtPolicy::Resend;
+        done.messages.push(letter);
     }
     done.output = StepOutput { summary: format!("{} invoices", CUSTOMERS.len()), ..StepOutput::default() };
     // Runs inside the transaction that completes the step, and again if that transaction is repeated.
@@ -73,10 +67,6 @@ struct Letters(Arc<Mutex<BTreeMap<String, String>>>);
 impl Channel for Letters {
     fn window(&self) -> Duration {
         Duration::from_secs(10)
-    }
-
-    fn default_in_doubt(&self) -> InDoubtPolicy {
-        InDoubtPolicy::Resend
     }
 
     async fn deliver(&self, message: &Outgoing, gate: &Gate) -> Delivery {

@@ -4,9 +4,11 @@
 mod channel;
 mod context;
 mod outcome;
+mod source;
 mod stop;
 
 pub use channel::{Channel, Gate, Outgoing, Permit};
 pub use context::{AttemptOf, Context, Handler, Vouch};
 pub use outcome::{Done, Outcome};
+pub use source::{Page, PageLimit, Source, SourceError};
 pub use stop::{Stop, StopReason, Stopper};

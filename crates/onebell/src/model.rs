@@ -1,5 +1,8 @@
 //! ROOM 1: what is true. Values and decisions: no I/O, no async, no clock, no randomness.
 
+pub mod alarm;
+pub mod batch;
+pub mod behind;
 pub mod claim;
 pub mod effect;
 pub mod fingerprint;
@@ -7,9 +10,11 @@ pub mod id;
 pub mod job;
 pub mod jump;
 pub mod key;
+pub mod lateness;
 pub mod message;
 pub mod moment;
 pub mod overlap;
+pub mod record;
 pub mod recovery;
 pub mod retry;
 pub mod run;
@@ -17,8 +22,9 @@ pub mod schedule;
 pub mod step;
 pub mod transition;
 pub mod watch;
+pub mod zone_version;
 
-pub use claim::{Claim, MessageClaim, Term};
+pub use claim::{BatchClaim, Claim, MessageClaim, Term};
 pub use effect::{Conflict, Effect, Put};
 pub use fingerprint::Fingerprint;
 pub use id::{JobId, ReplicaId, RunId, StepId};

@@ -3,6 +3,7 @@
 
 mod builder;
 mod coalesce;
+mod health;
 mod identity;
 mod lead;
 mod phase;
@@ -11,11 +12,14 @@ mod relay;
 mod shared;
 mod watch;
 mod work;
+mod zones;
 
 use std::sync::Arc;
 
-pub use builder::{BuildError, ReplicaBuilder, Roles, Settings};
+pub use builder::{BuildError, ReplicaBuilder, Roles, Settings, carried};
+pub use health::{Health, Loop};
 pub use phase::Shutdown;
+pub use zones::ZoneData;
 
 use crate::store::StoreError;
 use shared::Shared;
@@ -40,6 +44,11 @@ impl Replica {
     /// Begins one over `store`.
     pub fn builder(store: Arc<dyn crate::store::Store>) -> ReplicaBuilder {
         ReplicaBuilder::new(store)
+    }
+
+    /// How it is, from now on and while it runs.
+    pub fn health(&self) -> Health {
+        Health::of(&self.shared)
     }
 
     /// Plays its roles until `shutdown` is asked for and the work in hand has ended, or until nothing is left to do

@@ -5,6 +5,7 @@
 pub mod agent;
 pub mod janitor;
 pub mod leader;
+pub mod loader;
 pub mod relay;
 pub mod scheduler;
 pub mod supervisor;

@@ -4,6 +4,7 @@
 
 mod port {
     pub(crate) mod agent;
+    pub(crate) mod batch;
     pub(crate) mod error;
     pub(crate) mod leader;
     pub(crate) mod operator;
@@ -15,12 +16,13 @@ mod port {
 }
 
 pub use port::agent::{AgentStore, ClaimAnswer, ClaimSteps, ClaimedStep, Extension, Settled, Settlement, StepOutput, Work};
+pub use port::batch::{BatchOpened, BatchStore, BatchView, Chunk, ChunkAnswer, EffectsView, FindingView, OpenBatch, Reader};
 pub use port::error::{Cause, Result, StoreError};
 pub use port::leader::{Guarded, JanitorStore, LeaderStore, Pruned, Retention};
 pub use port::operator::{Acted, Actor, MessageVerdict, OperatorStore, Resolution, Trigger, Triggered};
 pub use port::read::{
     AttemptView, JobView, MessageFilter, MessageView, ReadStore, ReplicaView, RunDetail, RunFilter, RunView, SkipView,
-    StatusView, StepDetail,
+    StatusView, StepDetail, Waiting,
 };
 pub use port::relay::{ClaimMessages, ClaimedMessage, Marked, MessageSettled, RelayStore};
 pub use port::replica::{Prevented, Renewal, ReplicaInfo, ReplicaStore};
@@ -29,7 +31,16 @@ pub use port::supervisor::{SupervisorStore, Sweep};
 
 /// Everything a replica needs of its store.
 pub trait Store:
-    ReplicaStore + SchedulerStore + AgentStore + SupervisorStore + RelayStore + LeaderStore + JanitorStore + OperatorStore + ReadStore
+    ReplicaStore
+    + SchedulerStore
+    + AgentStore
+    + SupervisorStore
+    + RelayStore
+    + LeaderStore
+    + JanitorStore
+    + OperatorStore
+    + ReadStore
+    + BatchStore
 {
 }
 
@@ -43,6 +54,7 @@ impl<T> Store for T where
         + JanitorStore
         + OperatorStore
         + ReadStore
+        + BatchStore
 {
 }
 

@@ -1,19 +1,27 @@
 //! What a store promises, tried on every store: one body per promise, instantiated for SQLite (inline, and with its writer
 //! thread), PostgreSQL 15 and PostgreSQL 18.6. A name begins with the invariant or case that it attacks, where there is one.
 //!
-//! It asks the port and, where a promise is about rows, the tables. It knows no role: nothing here plans, loops or waits.
+//! It asks the port and, where a promise is about rows, the tables. Of the roles it knows what a person calls (a backfill) and, where a
+//! promise is about slots, one pass of the Scheduler: nothing here loops or waits.
 
 #[cfg(test)]
 mod contract {
     #[macro_use]
     mod instances;
     mod given;
+    mod grid;
     mod held;
     mod world;
 
     mod admission;
+    mod alarms;
     mod away;
+    mod backfill;
+    mod batches;
+    mod carriers;
     mod claims;
+    mod clocks;
+    mod deploys;
     mod effects;
     mod ends;
     mod leader;
@@ -22,6 +30,7 @@ mod contract {
     mod neighbours;
     mod operators;
     mod outbox;
+    mod planned;
     mod progress;
     mod proxy;
     mod recovering;
@@ -41,4 +50,5 @@ mod contract {
     mod undo;
     mod waited;
     mod work;
+    mod zones;
 }

@@ -5,6 +5,7 @@
 
 use std::fmt::Write;
 
+use onebell::model::batch::BATCH;
 use onebell::model::message::MESSAGE;
 use onebell::model::run::RUN;
 use onebell::model::step::STEP;
@@ -29,7 +30,9 @@ fn machine<S: std::fmt::Display, E: std::fmt::Display>(title: &str, table: &[Tra
 #[test]
 fn the_documented_machines_are_the_tables() {
     let head = "# State machines\n\nGenerated from the transition tables in `crates/onebell/src/model`. What is not listed does not happen.\n";
-    let text = [head.to_owned(), machine("Step", STEP), machine("Run", RUN), machine("Message", MESSAGE)].join("\n");
+    let text =
+        [head.to_owned(), machine("Step", STEP), machine("Run", RUN), machine("Message", MESSAGE), machine("Batch", BATCH)]
+            .join("\n");
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/state-machines.md");
     if std::env::var_os("ONEBELL_WRITE_DOCS").is_some() {
         std::fs::write(path, &text).unwrap();

@@ -6,16 +6,17 @@
 #![expect(clippy::disallowed_methods, reason = "the edge runs by the real clock")]
 
 use std::future::Future;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use onebell::handler::{Context, Outcome, StopReason};
-use onebell::model::job::{JobDefinition, StepDefinition};
+use onebell::model::job::{Dst, JobDefinition, ScheduleDefinition, StepDefinition, When};
 use onebell::model::{Key, RunId};
-use onebell::replica::{Replica, Settings, Shutdown};
+use onebell::replica::{Replica, Roles, Settings, Shutdown};
 use onebell::store::sqlite::SqliteStore;
-use onebell::store::{Actor, OperatorStore, ReadStore, RunDetail, Store, Trigger, Triggered};
+use onebell::store::{Actor, OperatorStore, ReadStore, RunDetail, RunFilter, Store, Trigger, Triggered};
+use onebell::time::{ManualClock, ManualTimer, StoreClock, Timer};
 
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -121,6 +122,20 @@ async fn a_handler_that_heeds_its_stop_at_complete_by_is_retried_as_timed_out() 
     assert!(["retry", "overdue"].contains(&first.outcome.as_str()), "{first:?}");
 }
 
+/// The keeper of a command has a clock of its own, and may be the first to see that nobody vouches.
+#[tokio::test(flavor = "multi_thread")]
+async fn work_that_was_ended_because_nobody_vouched_for_it_costs_no_try_whoever_saw_it_first() {
+    let house = House::new();
+    house.replica(Duration::from_secs(60), async |context| match context.attempt() {
+        1 => Outcome::Unvouched { output: Default::default() },
+        _ => Outcome::done(),
+    });
+    let run = house.trigger("k").await;
+    let detail = house.until_status(&run, "succeeded").await;
+    assert_eq!(outcomes(&detail), ["stopped", "succeeded"]);
+    assert_eq!(detail.steps[0].tries, 1);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_handler_that_panics_is_retried_and_stops_nobody_else() {
     let house = House::new();
@@ -185,4 +200,74 @@ async fn progress_keeps_a_step_that_is_longer_than_its_timeout() {
     });
     let run = house.trigger("k").await;
     assert_eq!(outcomes(&house.until_status(&run, "succeeded").await), ["succeeded"]);
+}
+
+/// A timer that a test moves, and what was asked of it.
+#[derive(Clone, Default)]
+struct Recorded {
+    timer: ManualTimer,
+    asked: Arc<Mutex<Vec<Duration>>>,
+}
+
+#[async_trait::async_trait]
+impl Timer for Recorded {
+    fn elapsed(&self) -> Duration {
+        self.timer.elapsed()
+    }
+
+    async fn sleep(&self, span: Duration) {
+        self.asked.lock().unwrap().push(span);
+        self.timer.sleep(span).await;
+    }
+}
+
+#[tokio::test]
+async fn an_idle_scheduler_sleeps_until_the_next_known_slot() {
+    const SLOT_IN: Duration = Duration::from_secs(20);
+    let start = onebell::model::Moment::from_micros(1_795_978_800_000_000);
+    let clock = ManualClock::at(start);
+    let store = SqliteStore::builder(":memory:").clock(StoreClock::Manual(clock.clone())).inline().open_and_migrate().unwrap();
+    let store: Arc<SqliteStore> = Arc::new(store);
+    let mut job = JobDefinition::new("bell");
+    job.steps.push(StepDefinition::new("work", "work"));
+    job.schedules = vec![ScheduleDefinition { when: When::Every(SLOT_IN), time_zone: "UTC".to_owned(), dst: Dst::Vixie }];
+    let roles = Roles { scheduler: true, agent: false, supervisor: false, relay: false };
+    // No look in between: what is left is the slot.
+    let settings = Settings { roles, poll: Duration::from_secs(3_600), ..Settings::default() };
+    let recorded = Recorded::default();
+    let port: Arc<dyn Store> = Arc::<SqliteStore>::clone(&store);
+    let replica = Replica::builder(port)
+        .settings(settings)
+        .timer(Arc::new(recorded.clone()))
+        .job(job)
+        .handler("work", async |_| Outcome::done())
+        .build()
+        .unwrap();
+    let shutdown = Shutdown::new();
+    let running = tokio::spawn(replica.run(shutdown.clone()));
+    let runs = async || store.runs(&RunFilter { limit: 10, ..RunFilter::default() }).await.unwrap();
+    let asleep = async || recorded.asked.lock().unwrap().contains(&SLOT_IN).then_some(());
+    until("the scheduler sleeps as long as the slot is away", asleep).await;
+    for second in 0..20 {
+        let renewed = async || (store.replicas().await.unwrap()[0].beat > second).then_some(());
+        until("it has renewed", renewed).await;
+        assert_eq!(runs().await.len(), 0, "after {second} s");
+        clock.advance(Duration::from_secs(1));
+        recorded.timer.advance(Duration::from_secs(1));
+    }
+    let opened = async || {
+        // Two passes keep a small distance.
+        recorded.timer.advance(Duration::from_millis(5));
+        (runs().await.len() == 1).then_some(())
+    };
+    until("the slot is opened", opened).await;
+    assert_eq!(runs().await[0].scheduled_for, Some(start + SLOT_IN));
+    // A pass that was woken in between would have kept its distance to the next one.
+    let asked: Vec<Duration> = recorded.asked.lock().unwrap().clone();
+    let first = asked.iter().take_while(|span| **span >= Duration::from_secs(1));
+    assert_eq!(first.filter(|span| **span == SLOT_IN).count(), 1, "one sleep, as long as the slot is away: {asked:?}");
+    assert!(asked.iter().take_while(|span| **span >= Duration::from_secs(1)).count() > 20, "also while it renewed: {asked:?}");
+    shutdown.ask();
+    shutdown.ask();
+    running.abort();
 }

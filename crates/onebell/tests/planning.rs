@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use jiff::tz::TimeZoneDatabase;
 use onebell::model::Moment;
-use onebell::model::job::{Dst, Missed, ScheduleDefinition, When};
+use onebell::model::job::{Dst, Limits, Missed, ScheduleDefinition, When};
 use onebell::model::overlap::SkipReason;
 use onebell::model::schedule::{Due, OPEN_MAX, Planned, Schedule, SkippedRange, WALK_MAX, plan, skipped_range};
 
@@ -240,4 +240,67 @@ fn a_pause_is_one_range_counted_as_far_as_the_walk_goes() {
         skipped_range(&cron("* * * * *"), at("2016-11-29T00:00:00Z"), at("2026-11-29T00:00:00Z"), SkipReason::Paused).unwrap();
     assert_eq!((long.count, long.to), (None, at("2026-11-29T00:00:00Z")));
     const { assert!(WALK_MAX >= 1_440, "a day of minutes is counted") };
+}
+
+fn limited(expression: &str, zone: &str, from: Option<&str>, until: Option<&str>, except: &[&str]) -> Result<Schedule, String> {
+    let limits = Limits {
+        from: from.map(str::to_owned),
+        until: until.map(str::to_owned),
+        except: except.iter().map(|text| (*text).to_owned()).collect(),
+    };
+    let schedule = read(When::Cron { expression: expression.to_owned(), seconds: false }, zone, Dst::Vixie);
+    schedule.within(&limits).map_err(|error| error.to_string())
+}
+
+fn names(schedule: &Schedule, after: &str, count: usize) -> Vec<String> {
+    let slots = std::iter::successors(schedule.next(at(after)), |slot| schedule.next(slot.at));
+    slots.take(count).map(|slot| format!("{}{}", slot.at, slot.note.map_or(String::new(), |note| format!(" {note}")))).collect()
+}
+
+#[test]
+fn a_day_in_a_limit_is_a_whole_day_of_the_schedules_zone() {
+    let daily = limited("0 2 * * *", "Asia/Ho_Chi_Minh", Some("2026-12-24"), Some("2026-12-26"), &["2026-12-25"]).unwrap();
+    let all = ["2026-12-23T19:00:00Z", "2026-12-24T19:00:00Z excluded", "2026-12-25T19:00:00Z"];
+    assert_eq!(names(&daily, "2026-01-01T00:00:00Z", 9), all);
+    assert_eq!(daily.last(at("2027-06-01T00:00:00Z")).unwrap().at, at("2026-12-25T19:00:00Z"), "nothing is due after it");
+    assert_eq!(daily.last(at("2026-12-23T18:59:59Z")), None, "nor before");
+    let to_the_second = limited("*/20 * * * *", "UTC", Some("2026-12-01T10:20"), Some("2026-12-01T11:00:00Z"), &[]).unwrap();
+    assert_eq!(names(&to_the_second, "2026-01-01T00:00:00Z", 9).len(), 3, "both ends count");
+    // Midnight does not exist in Santiago on that day: the day begins at one.
+    let santiago = limited("0 1 * * *", "America/Santiago", Some("2026-09-06"), None, &[]).unwrap();
+    assert_eq!(names(&santiago, "2026-09-05T00:00:00Z", 1), ["2026-09-06T04:00:00Z"]);
+}
+
+#[test]
+fn excluded_days_that_touch_or_overlap_are_one_stretch_and_its_slots_one_row() {
+    let minutely = [limited("* * * * *", "UTC", None, None, &["2026-12-24..2026-12-25", "2026-12-25", "2026-12-26"]).unwrap()];
+    let planned = plan(&minutely, at("2026-12-23T23:58:00Z"), at("2026-12-24T00:30:00Z"), Missed::All(10), 30 * DAY);
+    assert_eq!(opened(&planned), ["2026-12-23T23:59:00Z"]);
+    assert_eq!(planned.skip, [range("2026-12-24T00:00:00Z", "2026-12-24T00:30:00Z", Some(31), SkipReason::Excluded)]);
+    assert_eq!(planned.next, Some(at("2026-12-24T00:31:00Z")), "each is recorded when it is due");
+    let after = plan(&minutely, at("2026-12-26T23:57:00Z"), at("2026-12-27T00:01:00Z"), Missed::All(10), DAY);
+    assert_eq!(opened(&after), ["2026-12-27T00:00:00Z", "2026-12-27T00:01:00Z"]);
+    assert_eq!(after.skip, [range("2026-12-26T23:58:00Z", "2026-12-26T23:59:00Z", Some(2), SkipReason::Excluded)]);
+}
+
+#[test]
+fn i11_rows_of_excluded_slots_never_reach_over_a_slot_that_ran() {
+    let daily = [limited("0 2 * * *", "UTC", None, None, &["2026-12-02", "2026-12-04"]).unwrap()];
+    let planned = plan(&daily, at("2026-12-01T12:00:00Z"), at("2026-12-05T12:00:00Z"), Missed::All(10), 30 * DAY);
+    assert_eq!(opened(&planned), ["2026-12-03T02:00:00Z", "2026-12-05T02:00:00Z"]);
+    let one = |day: &str| range(&format!("{day}T02:00:00Z"), &format!("{day}T02:00:00Z"), Some(1), SkipReason::Excluded);
+    assert_eq!(planned.skip, [one("2026-12-02"), one("2026-12-04")]);
+    let latest = plan(&daily, at("2026-12-01T12:00:00Z"), at("2026-12-04T12:00:00Z"), Missed::Latest, 30 * DAY);
+    assert_eq!(opened(&latest), ["2026-12-03T02:00:00Z"], "an excluded slot is not the latest");
+}
+
+#[test]
+fn a_limit_that_cannot_be_read_names_itself_and_its_remedy() {
+    let told = |from, until, except: &[&str]| limited("0 2 * * *", "UTC", from, until, except).unwrap_err();
+    assert!(told(Some("soon"), None, &[]).starts_with("from \"soon\": not a date with a time; write a date such as"));
+    assert!(told(None, Some("2026-13-01"), &[]).starts_with("until \"2026-13-01\""));
+    assert!(told(Some("2026-12-02"), Some("2026-12-01"), &[]).contains("before from"));
+    assert!(told(None, None, &["2026-02-30"]).starts_with("except \"2026-02-30\": not a date; write a day such as"));
+    assert!(told(None, None, &["2026-12-25..2026-12-24"]).contains("ends before it begins"));
+    assert!(told(None, None, &["9999-12-31"]).contains("outside the years"));
 }

@@ -24,6 +24,20 @@ mod own {
         Actor { name: "test".into(), reason: None }
     }
 
+    #[tokio::test]
+    async fn an_older_schema_is_brought_up_and_keeps_its_effects() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("onebell.db");
+        let connection = rusqlite::Connection::open(&path).unwrap();
+        connection.execute_batch(include_str!("../src/store/sqlite/migrations/0001.sql")).unwrap();
+        let effect = "INSERT INTO onebell_effects (scope, key, fingerprint, amount, payload, created_at) VALUES ('s', 'k', 'f', 7, '{}', 0)";
+        connection.execute_batch(&format!("INSERT INTO onebell_schema (version, migrated_at) VALUES (1, 0); {effect}")).unwrap();
+        drop(connection);
+        assert!(SqliteStore::builder(&path).open().unwrap_err().to_string().contains("onebell migrate"));
+        let store = SqliteStore::builder(&path).inline().open_and_migrate().unwrap();
+        assert_eq!(store.effects_total("s").await.unwrap(), (1, 7));
+    }
+
     /// A store with one job of one step, and a replica that carries it.
     async fn prepared(store: &SqliteStore, replica: &str) {
         let mut definition = JobDefinition::new(JOB);
@@ -37,7 +51,9 @@ mod own {
             tzdata: "2026f".into(),
             jobs: BTreeMap::new(),
             handlers: vec!["h".into()],
+            queues: vec!["default".into()],
             channels: Vec::new(),
+            lease: Duration::from_secs(10),
         };
         store.enlist(&info).await.unwrap();
         let id = JobId::of_name(JOB);
@@ -60,6 +76,7 @@ mod own {
             start,
             prefetch: 0,
             idle: true,
+            run: None,
         };
         Ok(store.claim_steps(&request).await?.claimed)
     }
@@ -234,6 +251,44 @@ mod own {
         assert_eq!(store.runs(&onebell::store::RunFilter::default()).await.unwrap().len(), 1, "reading goes on");
         other.execute_batch("ROLLBACK").unwrap();
         assert_eq!(claimed(&store, "a", 1).await.unwrap().len(), 1);
+    }
+
+    /// A writer that began by reading would find another's commit in its way (SQLITE_BUSY_SNAPSHOT), and waiting cannot help.
+    #[tokio::test]
+    async fn k14_04_a_transaction_that_writes_has_the_lock_before_it_reads() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("jobs.db");
+        let store = SqliteStore::builder(&path).open_and_migrate().unwrap();
+        prepared(&store, "a").await;
+        store.execute("CREATE TABLE account (balance INTEGER)").await.unwrap();
+        let refused = Arc::new(std::sync::Mutex::new(None));
+        let seen = Arc::clone(&refused);
+        let statements = work(move |connection| {
+            // The settlement has read its step by now and written nothing yet.
+            let other = rusqlite::Connection::open(&path)?;
+            other.busy_timeout(Duration::ZERO)?;
+            let between = other.execute("INSERT INTO account VALUES (1)", []).map_err(|error| error.sqlite_error_code());
+            *seen.lock().unwrap() = Some(between);
+            connection.execute("INSERT INTO account VALUES (2)", []).map(drop)
+        });
+        assert_eq!(settled(&store, "k", statements).await, (StepStatus::Succeeded, String::new()));
+        assert_eq!(*refused.lock().unwrap(), Some(Err(Some(rusqlite::ErrorCode::DatabaseBusy))), "nobody comes between");
+        assert_eq!(store.query_rows("SELECT * FROM account").await.unwrap(), "[{\"balance\":2}]");
+    }
+
+    /// Text compares by its letters: 23:00 with a blank sorts before 01:00 with a T.
+    #[tokio::test]
+    async fn k14_05_every_instant_is_an_integer_and_compares_as_time_does() {
+        let store = memory().await;
+        opened(&store, "k").await;
+        let columns = "SELECT m.name AS t, c.name AS c, c.type AS type FROM sqlite_schema m, pragma_table_info(m.name) c
+            WHERE m.type = 'table' AND m.name LIKE 'onebell\\_%' ESCAPE '\\'
+            AND (c.name LIKE '%\\_at' ESCAPE '\\' OR c.name LIKE '%complete\\_by' ESCAPE '\\' OR c.name LIKE '%cursor%'
+                OR c.name LIKE '%slot%' OR c.name LIKE '%before%' OR c.name IN ('scheduled_for', 'expires'))";
+        let rows: Vec<BTreeMap<String, String>> = serde_json::from_str(&store.query_rows(columns).await.unwrap()).unwrap();
+        assert!(rows.len() > 15, "{rows:?}");
+        let wrong: Vec<_> = rows.iter().filter(|row| row["type"] != "INTEGER").collect();
+        assert!(wrong.is_empty(), "{wrong:?}");
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 3)]

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use onebell::model::batch::BATCH;
 use onebell::model::message::MESSAGE;
 use onebell::model::run::RUN;
 use onebell::model::step::STEP;
@@ -31,7 +32,7 @@ fn table() -> BTreeSet<Line> {
         }
         lines
     }
-    [lines("step", STEP), lines("run", RUN), lines("message", MESSAGE)].concat().into_iter().collect()
+    [lines("step", STEP), lines("run", RUN), lines("message", MESSAGE), lines("batch", BATCH)].concat().into_iter().collect()
 }
 
 fn folder(database: &str) -> PathBuf {
@@ -136,6 +137,17 @@ fn a_header_with_an_invented_transition_is_caught() {
     assert_eq!(written("UPDATE t\nSET status = 'held', a = 1\n-- SET status = 'no'").into_iter().collect::<Vec<_>>(), ["held"]);
 }
 
+/// `now()` stands still from the beginning of a transaction: a deadline counted from it may be born expired.
+#[test]
+fn k02_08_no_statement_goes_by_the_time_at_which_its_transaction_began() {
+    let frozen = ["now()", "current_timestamp", "transaction_timestamp", "localtimestamp", "statement_timestamp"];
+    for (name, text) in statements("postgres") {
+        let lower = text.to_lowercase();
+        let found: Vec<_> = frozen.iter().filter(|word| lower.contains(**word)).collect();
+        assert!(found.is_empty(), "postgres/sql/{name}.sql reads {found:?}; use clock_timestamp()");
+    }
+}
+
 #[test]
 fn sqlite_accepts_every_statement() {
     let folder = tempfile::tempdir().unwrap();
@@ -155,6 +167,9 @@ async fn postgres_accepts_every_statement(version: u32) {
     let config = database.url.parse::<tokio_postgres::Config>().expect("a URL");
     let (client, connection) = config.connect(tokio_postgres::NoTls).await.expect("a connection");
     tokio::spawn(connection);
+    // The relation that the transaction of a chunk makes for itself.
+    let chunk = "CREATE TEMPORARY TABLE chunk (key text, amount bigint, payload text, line bigint, byte bigint)";
+    client.batch_execute(chunk).await.expect("a relation");
     for (name, text) in statements("postgres") {
         if let Err(error) = client.prepare(&text).await {
             panic!("postgres/sql/{name}.sql on {version}: {error:?}");

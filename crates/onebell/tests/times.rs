@@ -288,6 +288,15 @@ fn a_time_that_the_clock_always_skips_is_refused_under_wall_only() {
 }
 
 #[test]
+fn k01_13_the_bundled_rules_know_the_zones_that_moved_in_2026() {
+    for (expression, zone, slot) in
+        [("0 9 * * *", "America/Vancouver", "2026-11-29T16:00Z"), ("0 7 * * *", "Africa/Casablanca", "2026-11-30T07:00Z")]
+    {
+        assert_eq!(fires(expression, zone, Dst::Vixie, "2026-11-29T12:00Z", 1), [slot], "{zone}");
+    }
+}
+
+#[test]
 fn an_unknown_zone_is_refused_with_the_nearest_name() {
     for (zone, remedy) in [
         ("asia/kolkata", "write \"Asia/Kolkata\""),

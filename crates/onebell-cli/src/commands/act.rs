@@ -12,14 +12,16 @@ use crate::args::{ActOnJob, ActOnRun, Common, StepVerdict};
 /// `onebell pause JOB`
 pub async fn pause(common: &Common, args: &ActOnJob) -> Answer {
     let store = store(common).await?;
-    let acted = scheduler::pause(store.as_ref(), jiff::tz::db(), &args.job, &actor(&args.acting)).await?;
+    let acted =
+        scheduler::pause(store.as_ref(), onebell::replica::ZoneData::newest().zones(), &args.job, &actor(&args.acting)).await?;
     told_of_job(store.as_ref(), acted, &args.job, "paused: no slot is opened until onebell resume").await
 }
 
 /// `onebell resume JOB`
 pub async fn resume(common: &Common, args: &ActOnJob) -> Answer {
     let store = store(common).await?;
-    let acted = scheduler::resume(store.as_ref(), jiff::tz::db(), &args.job, &actor(&args.acting)).await?;
+    let acted =
+        scheduler::resume(store.as_ref(), onebell::replica::ZoneData::newest().zones(), &args.job, &actor(&args.acting)).await?;
     told_of_job(store.as_ref(), acted, &args.job, "resumed: what came due meanwhile is recorded as skipped").await
 }
 

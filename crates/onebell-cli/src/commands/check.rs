@@ -1,5 +1,6 @@
 //! `onebell check`: validates the job file and prints what each step promises.
 
+use onebell::model::schedule::{Schedule, advice, next_slot};
 use serde::Serialize;
 
 use crate::answer::{Answer, Failure, json, line};
@@ -11,6 +12,7 @@ struct Checked {
     job: String,
     schedules: Vec<String>,
     next: Vec<onebell::model::Moment>,
+    warnings: Vec<String>,
     steps: Vec<StepPromise>,
 }
 
@@ -32,6 +34,9 @@ pub fn check(common: &Common) -> Answer {
             let next: Vec<String> = job.next.iter().map(ToString::to_string).collect();
             line(format!("  next     {}", next.join("  ")));
         }
+        for warning in &job.warnings {
+            line(format!("  warning: {warning}"));
+        }
         for step in &job.steps {
             line(format!("  {:<8} {}: {}", step.step, step.promise, step.meaning));
             for warning in &step.warnings {
@@ -44,17 +49,30 @@ pub fn check(common: &Common) -> Answer {
     Ok(())
 }
 
+/// So many slots are looked at for the next ones that run.
+const LOOKED_AT: usize = 10_000;
+
 fn checked(job: &onebell::model::JobDefinition, now: onebell::model::Moment) -> Result<Checked, Failure> {
-    use onebell::model::schedule::{Schedule, next_slot};
-    let zones = jiff::tz::db();
-    let parsed = job.schedules.iter().map(|schedule| Schedule::parse(schedule, &job.name, zones)).collect::<Result<Vec<_>, _>>();
-    let parsed = parsed.map_err(Failure::usage)?;
-    let next =
-        std::iter::successors(next_slot(&parsed, now).map(|slot| slot.at), |at| next_slot(&parsed, *at).map(|slot| slot.at));
+    let parsed = Schedule::of_job(job, onebell::replica::ZoneData::newest().zones()).map_err(Failure::usage)?;
+    let slots = std::iter::successors(next_slot(&parsed, now), |slot| next_slot(&parsed, slot.at));
+    // Slots of every second may be excluded for years.
+    let next = slots.take(LOOKED_AT).filter(|slot| slot.opens()).map(|slot| slot.at).take(3).collect::<Vec<_>>();
     Ok(Checked {
         job: job.name.clone(),
         schedules: job.schedules.iter().map(crate::jobfile::describe).collect(),
-        next: next.take(3).collect(),
+        warnings: warnings(job, &parsed, now, next.is_empty()),
+        next,
         steps: promises(job),
     })
+}
+
+/// What the schedules say and do not mean.
+fn warnings(job: &onebell::model::JobDefinition, parsed: &[Schedule], now: onebell::model::Moment, idle: bool) -> Vec<String> {
+    let mut warnings: Vec<String> = job.schedules.iter().flat_map(advice).collect();
+    if !parsed.is_empty() && next_slot(parsed, now).is_none() {
+        warnings.push("it is not due any more; remove it, or change at or until".to_owned());
+    } else if !parsed.is_empty() && idle {
+        warnings.push("none of its next slots runs: all are left out by except or dst; onebell explain names them".to_owned());
+    }
+    warnings
 }

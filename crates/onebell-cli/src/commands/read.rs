@@ -1,13 +1,17 @@
 //! Commands that only look.
 
 use onebell::model::job::UNDO_MARK;
+use onebell::model::message::MessageStatus;
 use onebell::model::{Moment, RunId};
-use onebell::store::{RunDetail, RunFilter};
+use onebell::store::{RunDetail, RunFilter, Store, Waiting};
 use serde::Serialize;
 
-use super::store;
+use super::{doctor, store};
 use crate::answer::{Answer, Failure, Table, cell, json, line};
 use crate::args::{Common, Format, Runs, Since};
+
+/// What has been due for less is being taken just now.
+const SHOWN_US: u64 = 1_000_000;
 
 #[derive(Serialize)]
 struct Status {
@@ -16,7 +20,10 @@ struct Status {
     outbox: std::collections::BTreeMap<String, u64>,
     effects: u64,
     replicas: u64,
+    waiting: Waiting,
     duplicates_prevented: Prevented,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    clock: Option<doctor::Finding>,
 }
 
 #[derive(Serialize)]
@@ -29,7 +36,9 @@ struct Prevented {
 
 /// `onebell status`
 pub async fn status(common: &Common) -> Answer {
-    let view = store(common).await?.status().await?;
+    let store = store(common).await?;
+    let view = store.status().await?;
+    let clock = doctor::clock(store.scheduler_now().await?, store.newest_renewal().await?);
     let prevented = view.prevented;
     let status = Status {
         runs: view.runs,
@@ -37,12 +46,14 @@ pub async fn status(common: &Common) -> Answer {
         outbox: view.outbox,
         effects: view.effects,
         replicas: view.replicas,
+        waiting: view.waiting,
         duplicates_prevented: Prevented {
             slots: prevented.slots,
             effects: prevented.effects,
             messages: prevented.messages,
             superseded: prevented.superseded,
         },
+        clock,
     };
     if common.format == Format::Json {
         return json(&status);
@@ -56,11 +67,24 @@ pub async fn status(common: &Common) -> Answer {
     line(format!("outbox    {}", counts(&status.outbox)));
     line(format!("effects   {}", status.effects));
     line(format!("replicas  {} live", status.replicas));
+    let waiting = &status.waiting;
+    let due = [("a step", waiting.step_us), ("a message", waiting.message_us), ("a slot", waiting.slot_us)];
+    let due: Vec<String> = due
+        .iter()
+        .filter(|(_, span_us)| *span_us >= SHOWN_US)
+        .map(|(what, span_us)| format!("{what} for {} s", span_us / 1_000_000))
+        .collect();
+    if !due.is_empty() {
+        line(format!("waiting   {}", due.join(", ")));
+    }
     let d = &status.duplicates_prevented;
     line(format!(
         "duplicates prevented  {} slots, {} effects, {} messages, {} superseded writes",
         d.slots, d.effects, d.messages, d.superseded
     ));
+    if let Some(clock) = &status.clock {
+        line(format!("{}; {}", clock.message, clock.fix));
+    }
     if status.outbox.get("in_doubt").is_some_and(|n| *n > 0) {
         line("messages are in doubt: nobody can know whether they arrived. See: onebell outbox list");
     }
@@ -84,14 +108,19 @@ pub async fn jobs(common: &Common) -> Answer {
     print(&table, "no job is registered yet; a replica registers those of its job file: onebell run")
 }
 
-/// `onebell runs`
-pub async fn runs(common: &Common, args: &Runs) -> Answer {
-    let store = store(common).await?;
-    let since = match args.since {
+/// By the store's clock.
+pub(super) async fn instant(store: &dyn Store, since: Option<Since>) -> Result<Option<Moment>, Failure> {
+    Ok(match since {
         None => None,
         Some(Since::At(at)) => Some(at),
         Some(Since::Ago(span)) => Some(store.scheduler_now().await? - span),
-    };
+    })
+}
+
+/// `onebell runs`
+pub async fn runs(common: &Common, args: &Runs) -> Answer {
+    let store = store(common).await?;
+    let since = instant(store.as_ref(), args.since).await?;
     let filter = RunFilter { job: args.job.clone(), status: args.status, since, limit: args.limit };
     let runs = store.runs(&filter).await?;
     if common.format == Format::Json {
@@ -156,6 +185,10 @@ pub async fn show(common: &Common, run: &str) -> Answer {
         line(format!("messages  {}", counts.join(", ")));
     }
     match head.status.as_str() {
+        "parked" if detail.messages.contains_key(MessageStatus::InDoubt.as_str()) => line(format!(
+            "a message is in doubt: ask its receiver, then onebell outbox list --run {0} and onebell outbox resolve KEY --as …",
+            head.id
+        )),
         "parked" => line(format!(
             "it waits for a person: onebell retry {0}, onebell resolve {0} STEP --as …, or onebell cancel {0}",
             head.id
@@ -181,17 +214,25 @@ pub async fn replicas(common: &Common) -> Answer {
     if common.format == Format::Json {
         return json(&serde_json::json!({ "replicas": replicas }));
     }
-    let mut table = Table::new(["replica", "state", "label", "version", "last beat", "running"]);
+    let zones = doctor::zones(&replicas, "");
+    let mut table = Table::new(["replica", "state", "label", "version", "zones", "last beat", "running"]);
     for replica in replicas {
         let state = match (replica.lost_at, replica.left_at) {
             (Some(at), _) => format!("lost {at}"),
             (None, Some(at)) => format!("left {at}"),
-            (None, None) => "live".to_owned(),
+            (None, None) => match replica.clock_behind_s {
+                Some(seconds) => format!("live, plans nothing: its clock is {seconds} s behind"),
+                None => "live".to_owned(),
+            },
         };
         let running = replica.running.to_string();
-        table.row([short(&replica.id).to_owned(), state, replica.label, replica.version, replica.beat_at.to_string(), running]);
+        let zones = if replica.tzdata.is_empty() { "–".to_owned() } else { replica.tzdata };
+        let beat_at = replica.beat_at.to_string();
+        table.row([short(&replica.id).to_owned(), state, replica.label, replica.version, zones, beat_at, running]);
     }
-    print(&table, "no replica has been here yet; start one: onebell run")
+    print(&table, "no replica has been here yet; start one: onebell run")?;
+    zones.iter().filter(|finding| finding.code == "zone-data-differs").for_each(|finding| line(finding.message.clone()));
+    Ok(())
 }
 
 /// `onebell recoveries`

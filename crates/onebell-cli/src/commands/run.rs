@@ -10,19 +10,19 @@ use crate::answer::{Answer, Failure};
 use crate::args::{Common, Role, Run};
 use crate::database::Database;
 use crate::jobfile::JobFile;
+use crate::listen::{Watched, listen};
 
 /// Loads the file, waits for the database, and plays the roles until it is told to stop. A wrong job does not stop the others.
 pub async fn run(common: &Common, args: Run) -> Answer {
     let file = usable(JobFile::load_partly(&common.file).map_err(Failure::usage)?)?;
     let database = Database::choose(common, file.database.as_deref())?;
-    let shutdown = Shutdown::new();
-    follow_signals(shutdown.clone())?;
-    let store = tokio::select! {
-        store = database.open_waiting() => store?,
-        () = shutdown.asked_once() => return Ok(()),
-    };
-    let replica = build(&file, settings(&file, &args), store)?;
-    replica.run(shutdown).await.map_err(Failure::usage)?;
+    let watched = Watched::default();
+    if let Some(address) = args.listen {
+        let wrong =
+            |error| Failure::usage(format!("--listen {address}: {error}; choose an address of this host and a free port"));
+        listen(address, watched.clone()).await.map_err(wrong)?;
+    }
+    carry(&file, &database, settings(&file, &args), &watched).await?;
     match file.bad_jobs.len() {
         // A replica that was told to stop did what it was asked; who waited for the work has to know what was left out.
         0 => Ok(()),
@@ -31,6 +31,19 @@ pub async fn run(common: &Common, args: Run) -> Answer {
             Err(Failure::Findings(format!("not every job of {0} was carried; see: onebell check -f {0}", common.file.display())))
         }
     }
+}
+
+/// Plays the roles for the jobs of `file` until it is told to stop.
+pub(super) async fn carry(file: &JobFile, database: &Database, settings: Settings, watched: &Watched) -> Answer {
+    let shutdown = Shutdown::new();
+    follow_signals(shutdown.clone())?;
+    let store = tokio::select! {
+        store = database.open_waiting(file.replica.lease) => store?,
+        () = shutdown.asked_once() => return Ok(()),
+    };
+    let replica = build(file, settings, Arc::clone(&store))?;
+    watched.begin(replica.health(), store);
+    replica.run(shutdown).await.map_err(Failure::usage)
 }
 
 /// The file if any of its jobs can be used; each of the others is told.
@@ -46,11 +59,12 @@ fn usable(file: JobFile) -> Result<JobFile, Failure> {
 
 fn build(file: &JobFile, settings: Settings, store: Arc<dyn Store>) -> Result<Replica, Failure> {
     let timer: Arc<dyn Timer> = Arc::new(SystemTimer);
+    let batches: Arc<dyn onebell::store::BatchStore> = Arc::<dyn Store>::clone(&store);
     let mut builder = Replica::builder(store).settings(settings);
     for (name, channel) in crate::channels::build(file).map_err(Failure::usage)? {
         builder = builder.channel_arc(name, channel);
     }
-    for (name, handler) in crate::steps::handlers(file, crate::channels::facts(file), &timer) {
+    for (name, handler) in crate::steps::handlers(file, crate::channels::facts(file), &timer, batches) {
         builder = builder.handler_arc(name, handler);
     }
     for job in &file.jobs {
@@ -59,16 +73,19 @@ fn build(file: &JobFile, settings: Settings, store: Arc<dyn Store>) -> Result<Re
     builder.build().map_err(Failure::usage)
 }
 
-fn settings(file: &JobFile, args: &Run) -> Settings {
+/// What the file and the flags say of this replica.
+pub(super) fn settings(file: &JobFile, args: &Run) -> Settings {
     let mut settings = Settings::default();
     if let Some(lease) = file.replica.lease {
         settings = settings.with_lease(lease);
     }
-    settings.label = format!("{}/{}", host(), std::process::id());
+    settings.label = label();
     settings.drain = args.drain.or(file.replica.drain).unwrap_or(settings.drain);
     settings.concurrency = file.replica.concurrency.unwrap_or(settings.concurrency);
     settings.prefetch = file.replica.prefetch.unwrap_or(settings.prefetch);
     settings.deliveries = settings.concurrency;
+    settings.keep_runs = file.replica.keep_runs.unwrap_or(settings.keep_runs);
+    settings.keep_keys = file.replica.keep_keys.unwrap_or(settings.keep_keys);
     settings.until_idle = args.until_idle;
     if let Some(queues) = &file.replica.queues {
         settings.queues.clone_from(queues);
@@ -89,8 +106,10 @@ fn settings(file: &JobFile, args: &Run) -> Settings {
 }
 
 /// For people only: identity is random per start.
-fn host() -> String {
-    std::fs::read_to_string("/proc/sys/kernel/hostname").map_or_else(|_| "host".to_owned(), |name| name.trim().to_owned())
+pub(super) fn label() -> String {
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname");
+    let host = host.map_or_else(|_| "host".to_owned(), |name| name.trim().to_owned());
+    format!("{host}/{}", std::process::id())
 }
 
 /// The first SIGTERM or Ctrl-C drains, the second one stops at once.

@@ -7,6 +7,7 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::elsewhere::called;
 use super::problem::Flaw;
 
 /// A value and where it stands.
@@ -44,11 +45,12 @@ pub(super) struct Fields<'t> {
     pub(super) span: Range<usize>,
     pub(super) flaws: &'t Flaws,
     asked: RefCell<Vec<&'static str>>,
+    refused: RefCell<Vec<&'static str>>,
 }
 
 impl<'t> Fields<'t> {
     pub(super) fn new(table: &'t DeTable<'t>, span: Range<usize>, flaws: &'t Flaws) -> Self {
-        Self { table, span, flaws, asked: RefCell::default() }
+        Self { table, span, flaws, asked: RefCell::default(), refused: RefCell::default() }
     }
 
     /// The table that `node` is.
@@ -62,6 +64,12 @@ impl<'t> Fields<'t> {
     pub(super) fn get(&self, key: &'static str) -> Option<&'t Node<'t>> {
         self.asked.borrow_mut().push(key);
         self.table.get(key)
+    }
+
+    /// The place of a key that its reader refuses in words of its own; it is never offered for another.
+    pub(super) fn refuse(&self, key: &'static str) -> Option<Range<usize>> {
+        self.refused.borrow_mut().push(key);
+        self.key_span(key)
     }
 
     /// The key's own place.
@@ -100,16 +108,16 @@ impl<'t> Fields<'t> {
     pub(super) fn finish(&self) {
         let asked = self.asked.borrow();
         for (key, span, _) in self.entries() {
-            if !asked.contains(&key) {
+            if !asked.contains(&key) && !self.refused.borrow().contains(&key) {
                 self.flaws.push(Flaw::new(span, format!("unknown key {key:?}"), instead(key, &asked)));
             }
         }
     }
 }
 
-/// The remedy for a wrong word: the nearest right one, else all of them.
+/// The remedy for a wrong word: what it is called here or the nearest right one, else all of them.
 pub(super) fn instead(word: &str, right: &[&str]) -> String {
-    if let Some(nearest) = nearest(word, right) {
+    if let Some(nearest) = called(word, right).or_else(|| nearest(word, right)) {
         return format!("did you mean {nearest:?}?");
     }
     let mut right: Vec<String> = right.iter().map(|right| format!("{right:?}")).collect();

@@ -7,11 +7,11 @@ use onebell::model::JobDefinition;
 use toml::de::DeValue;
 
 use super::fields::{Fields, Flaws, Node, Read, expected, instead};
-use super::kind::{KINDS, LATER};
+use super::kind::KINDS;
 use super::problem::Flaw;
 use super::step::{self, Around, COMMON, ReadStep, Reference};
 use super::values::{name, text};
-use super::{kind, schedule, settings};
+use super::{kind, notify, schedule};
 use crate::steps::spec::MESSAGE;
 
 /// A job as far as it could be read; to be used only if nothing was wrong.
@@ -37,9 +37,7 @@ pub(super) fn read<'t>(job: &str, at: Range<usize>, node: &'t Node<'t>, around: 
                 name(node)
             });
             schedule::read(&fields, around, &mut definition);
-            if fields.get("notify").is_some() {
-                around.flaws.push(settings::notify(fields.key_span("notify").unwrap_or(at.clone())));
-            }
+            notify::read(&fields, around, &mut definition);
             steps(&fields, &at, around, &mut definition);
             fields.finish();
         }
@@ -60,12 +58,13 @@ fn steps<'t>(fields: &Fields<'t>, at: &Range<usize>, around: &Around<'t>, job: &
             several(&nodes, around)
         }
         None if fields.has("steps") => return,
-        None if KINDS.iter().map(|(kind, _)| kind).chain(LATER).any(|kind| fields.has(kind)) => {
+        None if KINDS.iter().any(|(kind, _)| fields.has(kind)) => {
             vec![step::read(fields, None, around)]
         }
         None => {
             refuse_step_keys(fields, around.flaws);
-            let remedy = "write command, sql or message, or steps under [[jobs.NAME.steps]]";
+            kind::offer(fields);
+            let remedy = "write command, http, sql or message, or steps under [[jobs.NAME.steps]]";
             around.flaws.push(Flaw::new(at.clone(), format!("job {:?} has no step", job.name), remedy));
             return;
         }

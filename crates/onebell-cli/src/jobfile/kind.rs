@@ -1,7 +1,14 @@
-//! The kinds of steps: `command`, `sql`, `message`.
+//! The kinds of steps: `command`, `http`, `sql`, `message`, `apply`.
 
+mod apply;
+mod body;
 mod command;
+mod http;
 mod message;
+
+pub(super) use body::headers;
+
+use std::collections::BTreeSet;
 
 use onebell::model::job::OnMessageFailed;
 
@@ -9,7 +16,9 @@ use super::fields::Fields;
 use super::problem::Flaw;
 use super::step::{Around, Reference};
 use super::texts;
-use crate::steps::spec::{COMMAND, MESSAGE, SQL, SqlStep};
+pub(super) use message::patience;
+
+use crate::steps::spec::{APPLY, COMMAND, HTTP, MESSAGE, SQL, SqlStep};
 
 /// What a kind gives to its step.
 pub(super) struct Kind {
@@ -23,30 +32,23 @@ pub(super) struct Kind {
 /// The kinds and the keys that only they have.
 pub(super) const KINDS: &[(&str, &[&str])] = &[
     (COMMAND, &["shell", "env", "cwd", "exit_codes", "input", "output_cap"]),
+    (HTTP, &["input"]),
     (SQL, &[]),
+    (APPLY, &[]),
     (MESSAGE, &["for_each", "on_in_doubt", "on_message_failed"]),
 ];
-/// Kinds of a later version.
-pub(super) const LATER: &[&str] = &["http", "apply"];
-
 /// Reads the kind's keys out of a step.
 pub(super) fn read<'t>(fields: &Fields<'t>, around: &Around<'t>) -> Kind {
-    for later in LATER {
-        if let Some(at) = fields.key_span(later) {
-            fields.get(later);
-            around.flaws.push(Flaw::new(
-                at,
-                format!("steps of kind {later:?} are not available yet"),
-                "use command, sql or message",
-            ));
-            return nothing("");
-        }
-    }
     let there: Vec<&'static str> = KINDS.iter().map(|(kind, _)| *kind).filter(|kind| fields.has(kind)).collect();
     let kind = match there.as_slice() {
         [kind] => kind,
         [] => {
-            around.flaws.push(Flaw::new(fields.span.clone(), "nothing to do", "write one of command, sql and message"));
+            offer(fields);
+            around.flaws.push(Flaw::new(
+                fields.span.clone(),
+                "nothing to do",
+                "write one of command, http, sql, message and apply",
+            ));
             return nothing("");
         }
         [first, second, ..] => {
@@ -62,8 +64,17 @@ pub(super) fn read<'t>(fields: &Fields<'t>, around: &Around<'t>) -> Kind {
     refuse_keys_of_others(kind, fields);
     match *kind {
         COMMAND => command::read(fields, around),
+        HTTP => http::read(fields, around),
+        APPLY => apply::read(fields, around),
         MESSAGE => message::read(fields, around),
         _ => Kind { spec: sql(fields, around), ..nothing(SQL) },
+    }
+}
+
+/// What is not there may be there misspelt: then the right word is offered.
+pub(super) fn offer(fields: &Fields<'_>) {
+    for (kind, _) in KINDS {
+        fields.get(kind);
     }
 }
 
@@ -72,12 +83,14 @@ fn nothing(handler: &'static str) -> Kind {
 }
 
 fn refuse_keys_of_others(kind: &str, fields: &Fields<'_>) {
-    for (other, keys) in KINDS.iter().filter(|(other, _)| *other != kind) {
-        for key in *keys {
-            if let Some(at) = fields.key_span(key) {
-                fields.get(key);
-                fields.flaws.push(Flaw::new(at, format!("{key} belongs to a {other}, this is a {kind} step"), "remove it"));
-            }
+    let keys_of = |wanted: &str| KINDS.iter().find(|(kind, _)| *kind == wanted).map_or(&[][..], |(_, keys)| keys);
+    let foreign: BTreeSet<&'static str> = KINDS.iter().flat_map(|(_, keys)| keys.iter().copied()).collect();
+    for key in foreign.into_iter().filter(|key| !keys_of(kind).contains(key)) {
+        if let Some(at) = fields.key_span(key) {
+            fields.get(key);
+            let owners: Vec<&str> = KINDS.iter().filter(|(_, keys)| keys.contains(&key)).map(|(owner, _)| *owner).collect();
+            let message = format!("{key} belongs to a {}, this is a {kind} step", owners.join(" or "));
+            fields.flaws.push(Flaw::new(at, message, "remove it"));
         }
     }
 }

@@ -6,7 +6,7 @@ use onebell::model::{JobDefinition, StepDefinition};
 
 use serde::{Serialize, Serializer};
 
-use crate::steps::spec::{MESSAGE, MessageStep, SQL};
+use crate::steps::spec::{APPLY, HTTP, MESSAGE, MessageStep, SQL};
 
 /// How often a step's effect may happen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,6 +59,10 @@ fn promise(job: &JobDefinition, step: &StepDefinition) -> StepPromise {
     if step.handler == SQL {
         return told(Promise::ExactlyOnce, "its rows commit together with the step's completion, or not at all", Vec::new());
     }
+    if step.handler == APPLY {
+        let meaning = "each record's effect commits together with its identity and the position read; read again, it is Already";
+        return told(Promise::ExactlyOnce, meaning, Vec::new());
+    }
     if step.handler == MESSAGE {
         let Ok(spec) = serde_json::from_str::<MessageStep>(&step.spec) else {
             return told(Promise::AtLeastOnce, "its definition cannot be read", Vec::new());
@@ -79,6 +83,13 @@ fn promise(job: &JobDefinition, step: &StepDefinition) -> StepPromise {
     }
     if step.on_lost != OnLost::Retry && step.retry.attempts == 1 {
         return told(Promise::AtMostOnce, "tried once; if its replica dies, nobody repeats it without a decision", Vec::new());
+    }
+    if step.handler == HTTP {
+        return told(
+            Promise::AtLeastOnce,
+            "repeated after a failure, always with the same Idempotency-Key and a growing Onebell-Attempt",
+            Vec::new(),
+        );
     }
     told(
         Promise::AtLeastOnce,

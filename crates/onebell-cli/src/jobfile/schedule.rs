@@ -9,6 +9,7 @@ use onebell::model::schedule::{Schedule, ScheduleError};
 use toml::de::DeValue;
 
 use super::fields::{Fields, Flaws, Node, Read, expected, instead};
+use super::limits;
 use super::problem::Flaw;
 use super::settings::{yes, zone};
 use super::step::Around;
@@ -25,12 +26,22 @@ pub(super) fn read<'t>(fields: &Fields<'t>, around: &Around<'t>, job: &mut JobDe
     let written = fields.read("schedule", |node| crons(node, seconds)).unwrap_or_default();
     let every = fields.read("every", |node| Ok((When::Every(span(node)?), node.span(), "every")));
     let at = fields.read("at", |node| Ok((When::At(instant(node)?), node.span(), "at")));
+    job.limits = limits::read(fields, around);
     for (when, place, key) in written.into_iter().chain(every).chain(at) {
         let definition = ScheduleDefinition { when, time_zone: time_zone.clone(), dst };
-        match Schedule::parse(&definition, &job.name, jiff::tz::db()) {
-            Ok(_) => job.schedules.push(definition),
+        match Schedule::parse(&definition, &job.name, onebell::replica::ZoneData::newest().zones()) {
+            Ok(schedule) => {
+                if let Err(error) = schedule.within(&job.limits) {
+                    around.flaws.push(limit_flaw(fields, &error));
+                }
+                job.schedules.push(definition);
+            }
             Err(error) => around.flaws.push(flaw(&error, place, around.source.text).under(key)),
         }
+    }
+    if job.schedules.is_empty() && !job.limits.are_none() && around.flaws.is_empty() {
+        let at = ["from", "until", "except"].iter().find_map(|key| fields.key_span(key)).unwrap_or(fields.span.clone());
+        around.flaws.push(Flaw::new(at, "a limit without a schedule", "remove it, or write schedule, every or at"));
     }
     let scheduled = ["schedule", "every", "at"].iter().any(|key| fields.has(key));
     // Without slots there is nothing that a request could overlap in the sense of the policies.
@@ -99,6 +110,14 @@ fn missed<'t>(node: &'t Node<'t>, flaws: &'t Flaws) -> Read<Missed> {
         }
         other => Err(expected("\"latest\", \"skip\" or { all = 10 }", other, node.span())),
     }
+}
+
+/// At the key that the error's place begins with.
+fn limit_flaw(fields: &Fields<'_>, error: &ScheduleError) -> Flaw {
+    let key = error.place.split(' ').next().unwrap_or_default();
+    let key = if fields.has(key) { key } else { "except" };
+    let at = fields.key_span(key).unwrap_or(fields.span.clone());
+    Flaw::new(at, format!("{}: {}", error.place, error.problem), error.remedy.clone())
 }
 
 /// The place inside the text, where the text stands in the file as it is.

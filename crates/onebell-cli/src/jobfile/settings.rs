@@ -1,5 +1,7 @@
 //! `[replica]`, `[defaults]` and `[channels.NAME]`.
 
+pub(super) mod http;
+
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::PathBuf;
@@ -12,9 +14,12 @@ use onebell::model::schedule::Schedule;
 use toml::de::DeValue;
 
 use super::fields::{Fields, Flaws, Node, Read, expected, instead};
+use super::notify::{self, Channels};
 use super::problem::Flaw;
 use super::values::{flag, name, number, retry, span, text, texts, word};
 use crate::secret::SecretRef;
+use crate::smtp::is_loopback;
+pub use http::HttpConfig;
 
 /// `[replica]`: what is not written is decided where the replica starts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -29,6 +34,10 @@ pub struct ReplicaSettings {
     pub prefetch: Option<u32>,
     /// Queues it serves.
     pub queues: Option<Vec<String>>,
+    /// How long finished runs are kept.
+    pub keep_runs: Option<Duration>,
+    /// How long message and request keys are kept.
+    pub keep_keys: Option<Duration>,
 }
 
 pub(super) fn replica<'t>(node: &'t Node<'t>, flaws: &'t Flaws) -> Read<ReplicaSettings> {
@@ -50,6 +59,8 @@ pub(super) fn replica<'t>(node: &'t Node<'t>, flaws: &'t Flaws) -> Read<ReplicaS
             let queues = texts(node)?;
             if queues.is_empty() { Err(Flaw::new(node.span(), "no queue", "leave it out, or name one")) } else { Ok(queues) }
         }),
+        keep_runs: fields.read("keep_runs", span),
+        keep_keys: fields.read("keep_keys", span),
     };
     fields.finish();
     Ok(settings)
@@ -60,15 +71,16 @@ pub(super) fn replica<'t>(node: &'t Node<'t>, flaws: &'t Flaws) -> Read<ReplicaS
 pub(super) struct Defaults {
     pub(super) time_zone: String,
     pub(super) retry: RetryPolicy,
+    pub(super) notify: Option<notify::Written>,
 }
 
 impl Default for Defaults {
     fn default() -> Self {
-        Self { time_zone: "UTC".to_owned(), retry: RetryPolicy::default() }
+        Self { time_zone: "UTC".to_owned(), retry: RetryPolicy::default(), notify: None }
     }
 }
 
-pub(super) fn defaults<'t>(node: &'t Node<'t>, flaws: &'t Flaws) -> Read<Defaults> {
+pub(super) fn defaults<'t>(node: &'t Node<'t>, channels: Channels<'_>, flaws: &'t Flaws) -> Read<Defaults> {
     let fields = Fields::open(node, flaws)?;
     let mut defaults = Defaults::default();
     if let Some(zone) = fields.read("time_zone", zone) {
@@ -77,16 +89,22 @@ pub(super) fn defaults<'t>(node: &'t Node<'t>, flaws: &'t Flaws) -> Read<Default
     if let Some(policy) = fields.read("retry", |node| retry(node, flaws, RetryPolicy::default())) {
         defaults.retry = policy;
     }
-    if fields.get("notify").is_some() {
-        flaws.push(notify(fields.key_span("notify").unwrap_or(node.span())));
-    }
+    defaults.notify = fields.read("notify", |node| notify::of_defaults(node, channels, flaws));
     fields.finish();
     Ok(defaults)
 }
 
-/// A key that does nothing would be a lie.
-pub(super) fn notify(at: Range<usize>) -> Flaw {
-    Flaw::new(at, "notify is not available yet", "remove it; `onebell status` and `onebell outbox list` show what it would tell")
+/// The name of a channel that is there.
+pub(super) fn known_channel(node: &Node<'_>, channels: Channels<'_>) -> Read<String> {
+    let channel = name(node)?;
+    if channels.read.is_some() && !channels.names.contains(&channel.as_str()) {
+        let remedy = match channels.names {
+            [] => format!("define it under [channels.{channel}]"),
+            names => instead(&channel, names),
+        };
+        return Err(Flaw::new(node.span(), format!("there is no channel {channel:?}"), remedy));
+    }
+    Ok(channel)
 }
 
 /// A zone that exists.
@@ -94,7 +112,7 @@ pub(super) fn zone(node: &Node<'_>) -> Read<String> {
     let time_zone = text(node)?;
     // The schedule's own check, asked with the simplest schedule there is.
     let probe = ScheduleDefinition { when: When::Every(Duration::from_secs(3600)), time_zone, dst: Dst::default() };
-    match Schedule::parse(&probe, "", jiff::tz::db()) {
+    match Schedule::parse(&probe, "", onebell::replica::ZoneData::newest().zones()) {
         Ok(_) => Ok(probe.time_zone),
         Err(error) => Err(Flaw::new(node.span(), format!("{} {:?}", error.problem, probe.time_zone), error.remedy)),
     }
@@ -105,6 +123,8 @@ pub(super) fn zone(node: &Node<'_>) -> Read<String> {
 pub enum ChannelConfig {
     /// Mail.
     Smtp(SmtpConfig),
+    /// Webhooks.
+    Http(HttpConfig),
 }
 
 impl ChannelConfig {
@@ -112,13 +132,16 @@ impl ChannelConfig {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Smtp(_) => "smtp",
+            Self::Http(_) => "http",
         }
     }
 
-    /// What an unknown outcome means: a mail server knows no key by which it could tell a second mail from the first.
+    /// What an unknown outcome means: a mail server knows no key by which it could tell a second mail from the first, a webhook
+    /// carries one.
     pub fn default_in_doubt(&self) -> InDoubtPolicy {
         match self {
             Self::Smtp(_) => InDoubtPolicy::Hold,
+            Self::Http(_) => InDoubtPolicy::Resend,
         }
     }
 
@@ -126,6 +149,7 @@ impl ChannelConfig {
     pub(super) fn secrets(&self) -> Vec<SecretRef> {
         match self {
             Self::Smtp(smtp) => smtp.password.clone().into_iter().collect(),
+            Self::Http(http) => http.secrets(),
         }
     }
 }
@@ -201,17 +225,14 @@ pub(super) fn channels<'t>(node: &'t Node<'t>, flaws: &'t Flaws) -> Read<BTreeMa
 fn one_channel(fields: &Fields<'_>, at: Range<usize>) -> Option<ChannelConfig> {
     let flaws = fields.flaws;
     let Some(node) = fields.get("kind") else {
-        flaws.push(Flaw::new(at, "kind is missing", "write kind = \"smtp\""));
+        flaws.push(Flaw::new(at, "kind is missing", "write kind = \"smtp\" or kind = \"http\""));
         return None;
     };
     match flaws.keep(text(node).map_err(|flaw| flaw.under("kind")))?.as_str() {
         "smtp" => smtp(fields).map(ChannelConfig::Smtp),
-        "http" => {
-            flaws.push(Flaw::new(node.span(), "channels of kind \"http\" are not available yet", "use kind = \"smtp\""));
-            None
-        }
+        "http" => http::read(fields).map(ChannelConfig::Http),
         other => {
-            flaws.push(Flaw::new(node.span(), format!("unknown kind {other:?}"), instead(other, &["smtp"])));
+            flaws.push(Flaw::new(node.span(), format!("unknown kind {other:?}"), instead(other, &["smtp", "http"])));
             None
         }
     }
@@ -221,7 +242,7 @@ fn smtp(fields: &Fields<'_>) -> Option<SmtpConfig> {
     let host = fields.need("host", "\"mail.example.com\"", name);
     let port: Option<u16> = fields.read("port", number(1, 65_535));
     let from = fields.need("from", "\"Billing <billing@example.com>\"", mailbox);
-    let local = host.as_deref().is_some_and(|host| host == "localhost" || host == "::1" || host.starts_with("127."));
+    let local = host.as_deref().is_some_and(is_loopback);
     let tls = fields.read("tls", word(Tls::ALL)).unwrap_or(match port {
         Some(465) => Tls::Tls,
         _ if local => Tls::Opportunistic,
@@ -238,6 +259,9 @@ fn smtp(fields: &Fields<'_>) -> Option<SmtpConfig> {
         let at = fields.key_span("username").unwrap_or(fields.span.clone());
         fields.flaws.push(Flaw::new(at, "username without password", "write password = { env = \"NAME\" }, or remove username"));
     }
+    if let (Some(_), false) = (&host, local) {
+        refuse_in_the_clear(fields, tls, password.is_some());
+    }
     let sender = password.is_some().then(|| from.as_deref().and_then(address)).flatten();
     let config = SmtpConfig {
         host: host.unwrap_or_default(),
@@ -253,6 +277,23 @@ fn smtp(fields: &Fields<'_>) -> Option<SmtpConfig> {
     };
     fields.finish();
     Some(config)
+}
+
+/// What nobody on the way may read or change.
+fn refuse_in_the_clear(fields: &Fields<'_>, tls: Tls, password: bool) {
+    let at = |key| fields.key_span(key).unwrap_or(fields.span.clone());
+    match tls {
+        Tls::None if password => {
+            let problem = "password: it would cross the network in the clear";
+            fields.flaws.push(Flaw::new(at("tls"), problem, "write tls = \"starttls\" or \"tls\""));
+        }
+        Tls::Opportunistic => {
+            let problem = "tls: \"opportunistic\" checks no certificate and is for this host alone";
+            let remedy = "write \"starttls\", or \"none\" on a network that you trust";
+            fields.flaws.push(Flaw::new(at("tls"), problem, remedy));
+        }
+        Tls::None | Tls::StartTls | Tls::Tls => {}
+    }
 }
 
 /// The address of a sender that may carry a name.

@@ -83,7 +83,11 @@ pub(super) fn read<'t>(fields: &Fields<'t>, previous: Option<&str>, around: &Aro
 fn undo<'t>(node: &'t Node<'t>, around: &Around<'t>) -> Read<(UndoDefinition, Vec<Reference>)> {
     let fields = Fields::open(node, around.flaws)?;
     if fields.has("message") {
-        return Err(Flaw::new(node.span(), "an undo cannot be a message: nothing takes a mail back", "write command or sql"));
+        return Err(Flaw::new(
+            node.span(),
+            "an undo cannot be a message: nothing takes a mail back",
+            "write command, http or sql",
+        ));
     }
     let Kind { handler, spec, rows_of, .. } = kind::read(&fields, around);
     let (timeout, hard_limit) = limits(&fields);

@@ -8,6 +8,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
 
 use rustix::event::{PollFd, PollFlags, poll};
@@ -90,6 +91,7 @@ struct Watch<'a> {
     outputs: Vec<File>,
     agent_gone: bool,
     leftovers: u32,
+    scratch: Option<PathBuf>,
 }
 
 impl<'a> Watch<'a> {
@@ -103,7 +105,9 @@ impl<'a> Watch<'a> {
         let command = spawn(order)?;
         report(channel, &Report::Started { command: command.as_raw_nonzero().get() });
         let plan = Plan::new(order.allowance, order.grace);
-        Ok(Self { plan, command, channel, inbox, timer, reaped: reaper.go(), outputs, agent_gone: false, leftovers: 0 })
+        let scratch = order.scratch.clone().map(PathBuf::from);
+        let reaped = reaper.go();
+        Ok(Self { plan, command, channel, inbox, timer, reaped, outputs, agent_gone: false, leftovers: 0, scratch })
     }
 
     fn run(mut self) -> ExitCode {
@@ -204,6 +208,14 @@ impl<'a> Watch<'a> {
         self.signal_all(&[Signal::TERM, Signal::CONT]);
     }
 
+    /// An agent that died left what was private to the attempt.
+    fn tidy_up(&mut self) {
+        let gone = self.agent_gone || is_closed(self.channel);
+        if let Some(scratch) = self.scratch.take().filter(|_| gone) {
+            let _ = std::fs::remove_dir_all(scratch);
+        }
+    }
+
     /// The group in one call, which no fork can slip through; what left the group one by one.
     fn signal_all(&self, signals: &[Signal]) {
         let group = self.command.as_raw_nonzero().get();
@@ -220,11 +232,18 @@ impl<'a> Watch<'a> {
         }
     }
 
-    fn ended(&self, survivors: u32) -> ExitCode {
+    fn ended(&mut self, survivors: u32) -> ExitCode {
         let (status, reason) = (self.plan.status(), self.plan.reason());
         report(self.channel, &Report::Ended(Ended { status, reason, leftovers: self.leftovers, survivors }));
+        self.tidy_up();
         ExitCode::SUCCESS
     }
+}
+
+/// Whether nobody is at the other end.
+fn is_closed(mut channel: &UnixStream) -> bool {
+    let mut byte = [0];
+    channel.set_nonblocking(true).is_ok() && matches!(channel.read(&mut byte), Ok(0))
 }
 
 fn me() -> i32 {

@@ -4,10 +4,11 @@ use std::ffi::OsStr;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream as StdUnixStream;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::UnixStream;
 use tokio::process::{Child, Command};
 use tokio::sync::watch;
@@ -137,8 +138,8 @@ impl Kept {
             command,
             grace: spec.grace,
             stop_limit: Arc::new(watch::Sender::new(None)),
-            stdout: Tap::open(stdout, spec.output_cap),
-            stderr: Tap::open(stderr, spec.output_cap),
+            stdout: Tap::open(stdout, spec.output_cap, spec.pass_on.then(|| -> Further { Box::new(tokio::io::stdout()) })),
+            stderr: Tap::open(stderr, spec.output_cap, spec.pass_on.then(|| -> Further { Box::new(tokio::io::stderr()) })),
         })
     }
 
@@ -243,6 +244,7 @@ async fn greet(channel: &UnixStream, inbox: &mut Inbox, spec: &CommandSpec, allo
         cwd: spec.cwd.clone().map(Into::into),
         grace: spec.grace,
         allowance,
+        scratch: spec.scratch.clone().map(Into::into),
     };
     let bytes = line(&order).ok_or(io::ErrorKind::InvalidInput)?;
     let mut rest = bytes.as_slice();
@@ -274,35 +276,52 @@ async fn next_report(channel: &UnixStream, inbox: &mut Inbox) -> io::Result<Repo
     }
 }
 
+/// Where a stream goes on to.
+type Further = Box<dyn AsyncWrite + Unpin + Send>;
+
 /// One stream of the command and the task that reads it.
 #[derive(Debug)]
 struct Tap {
     collector: Arc<Mutex<Collector>>,
+    /// A chunk is on its way further: whoever reads it may take his time.
+    passing_on: Arc<AtomicBool>,
     reader: JoinHandle<()>,
 }
 
 impl Tap {
-    fn open(mut stream: impl AsyncRead + Unpin + Send + 'static, cap: usize) -> Self {
+    fn open(mut stream: impl AsyncRead + Unpin + Send + 'static, cap: usize, mut further: Option<Further>) -> Self {
         let collector = Arc::new(Mutex::new(Collector::new(cap)));
-        let filled = Arc::clone(&collector);
+        let (filled, passing_on) = (Arc::clone(&collector), Arc::new(AtomicBool::new(false)));
+        let busy = Arc::clone(&passing_on);
         let reader = tokio::spawn(async move {
             let mut bytes = vec![0; 16 * 1024];
             while let Ok(read @ 1..) = stream.read(&mut bytes).await {
                 let chunk = bytes.get(..read).unwrap_or_default();
                 filled.lock().unwrap_or_else(PoisonError::into_inner).push(chunk);
+                if let Some(out) = &mut further {
+                    busy.store(true, Ordering::SeqCst);
+                    if out.write_all(chunk).await.is_err() || out.flush().await.is_err() {
+                        // Nobody reads any longer; the command goes on.
+                        further = None;
+                    }
+                    busy.store(false, Ordering::SeqCst);
+                }
             }
         });
-        Self { collector, reader }
+        Self { collector, passing_on, reader }
     }
 
     fn captured(&self, open: bool) -> Captured {
         self.collector.lock().unwrap_or_else(PoisonError::into_inner).captured(open)
     }
 
-    /// With everybody gone the stream ends at once; only a survivor could hold it open.
+    /// With everybody gone the stream ends at once; only a survivor could hold it open, or a slow reader of what is passed on.
     async fn close(mut self) -> Captured {
-        if timeout(DRAIN, &mut self.reader).await.is_err() {
-            self.reader.abort();
+        while timeout(DRAIN, &mut self.reader).await.is_err() {
+            if !self.passing_on.load(Ordering::SeqCst) {
+                self.reader.abort();
+                break;
+            }
         }
         self.captured(false)
     }

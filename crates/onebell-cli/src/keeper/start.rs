@@ -84,6 +84,16 @@ impl StartError {
         }
     }
 
+    /// As the error of a program that was to replace this process.
+    #[must_use]
+    pub fn of_exec(program: &str, source: io::Error) -> Self {
+        let program = OsString::from(program);
+        match source.kind() {
+            io::ErrorKind::NotFound => Self::NotFound { program },
+            _ => Self::NotExecutable { program, source },
+        }
+    }
+
     pub(super) fn refused(spec: &CommandSpec, stage: Stage, errno: i32) -> Self {
         let source = io::Error::from_raw_os_error(errno);
         match stage {

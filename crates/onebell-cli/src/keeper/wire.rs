@@ -21,6 +21,7 @@ pub(super) struct Order {
     pub(super) cwd: Option<OsString>,
     pub(super) grace: Duration,
     pub(super) allowance: Allowance,
+    pub(super) scratch: Option<OsString>,
 }
 
 /// The agent's later lines. Each is far below a socket's atomic size, so that a write that does not block is whole or not at all.

@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use onebell::handler::{Channel, Gate, Outgoing};
-use onebell::model::message::{Delivery, InDoubtPolicy};
+use onebell::model::message::Delivery;
 use onebell::time::{SystemTimer, Timer, host_now};
 
 use super::approach::Approach;
@@ -43,11 +43,6 @@ impl SmtpChannel {
 impl Channel for SmtpChannel {
     fn window(&self) -> Duration {
         self.config.window
-    }
-
-    /// Mail has no receiver that dedupes.
-    fn default_in_doubt(&self) -> InDoubtPolicy {
-        InDoubtPolicy::Hold
     }
 
     async fn deliver(&self, message: &Outgoing, gate: &Gate) -> Delivery {

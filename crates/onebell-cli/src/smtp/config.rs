@@ -93,7 +93,7 @@ impl Tls {
 }
 
 /// A name that must mean this host (RFC 6761), or a loopback address.
-pub(super) fn is_loopback(host: &str) -> bool {
+pub fn is_loopback(host: &str) -> bool {
     let host = host.trim_end_matches('.').to_ascii_lowercase();
     host == "localhost" || host.ends_with(".localhost") || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }

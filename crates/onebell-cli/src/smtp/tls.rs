@@ -2,10 +2,8 @@ use std::sync::Arc;
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
-use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
-use rustls_platform_verifier::BuilderVerifierExt as _;
+use rustls::{ClientConfig, DigitallySignedStruct, SignatureScheme};
 use tokio_rustls::TlsConnector;
 
 use super::config::{SmtpConfig, SmtpConfigError, Tls};
@@ -37,31 +35,16 @@ impl Encryption {
 }
 
 fn client(config: &SmtpConfig) -> Result<ClientConfig, SmtpConfigError> {
-    let wrong = |problem: String, remedy: &str| SmtpConfigError { problem, remedy: remedy.into() };
+    if config.ca_file.is_some() || config.tls != Tls::Opportunistic {
+        let trusting = crate::tls::trusting(config.ca_file.as_deref());
+        return trusting.map_err(|wrong| SmtpConfigError { problem: wrong.problem, remedy: wrong.remedy });
+    }
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
-        .with_safe_default_protocol_versions()
-        .map_err(|reason| wrong(format!("TLS cannot be set up: {reason}"), "report this"))?;
-    let builder = match (&config.ca_file, config.tls) {
-        (Some(path), _) => {
-            let problem =
-                |reason: String| wrong(format!("ca_file {}: {reason}", path.display()), "name a PEM file with certificates");
-            let mut roots = RootCertStore::empty();
-            for certificate in CertificateDer::pem_file_iter(path).map_err(|reason| problem(reason.to_string()))? {
-                let certificate = certificate.map_err(|reason| problem(reason.to_string()))?;
-                roots.add(certificate).map_err(|reason| problem(reason.to_string()))?;
-            }
-            if roots.is_empty() {
-                return Err(problem("holds no certificate".into()));
-            }
-            builder.with_root_certificates(roots)
-        }
-        (None, Tls::Opportunistic) => builder.dangerous().with_custom_certificate_verifier(Arc::new(Anybody(provider))),
-        (None, _) => builder.with_platform_verifier().map_err(|reason| {
-            wrong(format!("the system's certificates cannot be read: {reason}"), "install them, or name a ca_file")
-        })?,
-    };
-    Ok(builder.with_no_client_auth())
+    let builder = ClientConfig::builder_with_provider(Arc::clone(&provider)).with_safe_default_protocol_versions();
+    let builder = builder
+        .map_err(|reason| SmtpConfigError { problem: format!("TLS cannot be set up: {reason}"), remedy: "report this".into() })?;
+    let anybody = Arc::new(Anybody(provider));
+    Ok(builder.dangerous().with_custom_certificate_verifier(anybody).with_no_client_auth())
 }
 
 /// Takes any certificate. Only for a server on this host, where plain text would be as safe.

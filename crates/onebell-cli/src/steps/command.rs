@@ -16,7 +16,7 @@ use onebell::time::Timer;
 
 use super::rows;
 use super::spec::{Codes, CommandStep};
-use crate::keeper::{Captured, CommandEnd, End, ExitCodes, Kept, StartError, Verdict, classify, mask};
+use crate::keeper::{Captured, CommandEnd, End, ExitCodes, Kept, Reason, StartError, Verdict, classify, mask};
 use prepare::Prepared;
 
 /// What all commands of a replica have in common.
@@ -32,12 +32,15 @@ pub struct CommandSettings {
     pub keeper: Option<OsString>,
     /// Between TERM and KILL when a command has to end.
     pub grace: Duration,
+    /// As if nobody stood between: output is passed on as it comes, our own variables are left, and the claim lasts as long as the
+    /// command.
+    pub transparent: bool,
 }
 
 impl CommandSettings {
     /// With ten seconds of grace and this program as keeper.
     pub fn new(folder: PathBuf, timer: Arc<dyn Timer>, secrets: Vec<String>) -> Self {
-        Self { folder, timer, secrets, keeper: None, grace: Duration::from_secs(10) }
+        Self { folder, timer, secrets, keeper: None, grace: Duration::from_secs(10), transparent: false }
     }
 }
 
@@ -45,16 +48,26 @@ impl CommandSettings {
 #[derive(Clone)]
 pub struct CommandHandler {
     settings: CommandSettings,
+    /// Run instead of what the definition says.
+    own: Option<CommandStep>,
 }
 
 impl CommandHandler {
     /// A handler for the commands of one job file.
     pub fn new(settings: CommandSettings) -> Self {
-        Self { settings }
+        Self { settings, own: None }
+    }
+
+    /// A handler for this one command, whatever the definition says.
+    pub fn of(settings: CommandSettings, step: CommandStep) -> Self {
+        Self { settings, own: Some(step) }
     }
 
     async fn attempt(&self, context: &Context) -> Result<Outcome, Box<Outcome>> {
-        let step: CommandStep = super::spec(context)?;
+        let step = match &self.own {
+            Some(step) => step.clone(),
+            None => super::spec(context)?,
+        };
         let prepared = prepare::prepare(&step, &self.settings, context).await?;
         let kept = self.start(&prepared, context).await.map_err(|error| refused(&error))?;
         let end = attend::to_the_end(kept, &self.settings, context, &prepared.scratch.progress()).await;
@@ -79,7 +92,11 @@ impl Handler for CommandHandler {
 
 fn refused(error: &StartError) -> Box<Outcome> {
     Box::new(match error.verdict() {
-        Verdict::Permanent => Outcome::failed(error.to_string()),
+        // In a shell's words, for whoever reads exit codes.
+        Verdict::Permanent => {
+            let summary = format!("exit code {}", error.exit_code());
+            Outcome::Failed { error: error.to_string(), output: StepOutput { summary, ..StepOutput::default() } }
+        }
         Verdict::Retry | Verdict::Done => Outcome::retry(error.to_string()),
     })
 }
@@ -98,8 +115,11 @@ fn conclude(mut end: CommandEnd, step: &CommandStep, prepared: &Prepared, contex
     };
     let output = StepOutput { rows: None, stdout: end.stdout.to_bytes(), stderr: end.stderr.to_bytes(), summary };
     // Ended from outside, and nothing of it is left: what that means is the agent's to say.
-    if matches!(end.end, End::EndedByKeeper(_)) {
-        return Outcome::Stopped { output };
+    match end.end {
+        End::EndedByKeeper(Reason::Stopped) => return Outcome::Stopped { output },
+        // The keeper's clock may be the first to see that nobody vouches.
+        End::EndedByKeeper(_) => return Outcome::Unvouched { output },
+        _ => {}
     }
     match classify(&end.end, &exit_codes(&step.exit_codes)) {
         Verdict::Done => match rows::written(&prepared.scratch.output()) {

@@ -40,7 +40,7 @@ impl MessageHandler {
         let facts = self.channels.get(&step.channel).copied();
         let facts = facts.ok_or_else(|| Box::new(Outcome::retry(format!("this replica has no channel {:?}", step.channel))))?;
         let rows = self.rows(context, step.rows.as_ref()).await?;
-        let scope = render::Around::of(context);
+        let scope = super::around::Around::of(context);
         // Ten thousand rows take their time: renewals of other work must not wait for it.
         let rendered = tokio::task::spawn_blocking(move || render::all(&step, &rows, facts, &scope)).await;
         match rendered {

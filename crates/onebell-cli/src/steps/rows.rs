@@ -62,6 +62,10 @@ impl RowSet {
     pub(super) fn from_csv(path: &Path) -> Result<Self, String> {
         let source = path.display().to_string();
         let text = read(path, FILE_MAX_BYTES)?;
+        Self::csv(&text, source)
+    }
+
+    fn csv(text: &str, source: String) -> Result<Self, String> {
         let wrong = |why: String| format!("{source}: {why}");
         let mut reader = csv::Reader::from_reader(text.as_bytes());
         let columns: Vec<String> =
@@ -78,7 +82,10 @@ impl RowSet {
             let record = record.map_err(|error| wrong(csv_words(&error)))?;
             let fields = columns.iter().cloned().zip(record.iter().map(serde_json::Value::from));
             let json = serde_json::Value::Object(fields.collect()).to_string();
-            rows.push(Row { json, line: record.position().map(csv::Position::line) });
+            let line = record.position().map(csv::Position::line);
+            // Text that no database keeps, such as a NUL, is told here, where its line is known.
+            canonical(&json).map_err(|error| wrong(format!("line {}: {}", line.unwrap_or(1), error.refusal)))?;
+            rows.push(Row { json, line });
             within_limit(rows.len()).map_err(wrong)?;
         }
         Ok(Self { source, columns: Some(columns), rows })
@@ -112,13 +119,31 @@ pub(super) fn read(path: &Path, most: u64) -> Result<String, String> {
     if size > most {
         return Err(wrong(format!("{size} bytes of rows, at most {most} are possible; split the work")));
     }
-    let bytes = std::fs::read(path).map_err(|error| wrong(error.to_string()))?;
+    decoded(std::fs::read(path).map_err(|error| wrong(error.to_string()))?).map_err(wrong)
+}
+
+fn decoded(bytes: Vec<u8>) -> Result<String, String> {
     let text = String::from_utf8(bytes).map_err(|error| {
         let valid = error.utf8_error().valid_up_to();
         let line = error.as_bytes()[..valid].iter().filter(|byte| **byte == b'\n').count() + 1;
-        wrong(format!("line {line} is not UTF-8"))
+        format!("line {line} is not UTF-8")
     })?;
     Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
+}
+
+/// The rows of a CSV file with this content: a door for those who attack the reader.
+#[doc(hidden)]
+pub fn csv_rows(bytes: &[u8]) -> Result<Vec<String>, String> {
+    let set = RowSet::csv(&decoded(bytes.to_vec())?, String::new())?;
+    Ok(set.rows.into_iter().map(|row| row.json).collect())
+}
+
+/// The rows of a file that a command wrote, lines or an array: a door for those who attack the reader.
+#[doc(hidden)]
+pub fn ndjson_rows(bytes: &[u8]) -> Result<Vec<String>, String> {
+    let text = decoded(bytes.to_vec())?;
+    let rows = of_text(&text)?;
+    Ok(rows.into_iter().map(str::to_owned).collect())
 }
 
 /// Rows that a command wrote, as a JSON array; nothing when it wrote none.
@@ -127,12 +152,29 @@ pub(super) fn written(path: &Path) -> Result<Option<String>, String> {
         return Ok(None);
     }
     let text = read(path, ROWS_MAX_BYTES)?;
-    let rows: Vec<&str> = match text.trim_start().as_bytes().first() {
-        None => return Ok(None),
-        Some(b'[') => array(&text)?,
-        Some(_) => lines(&text)?.into_iter().map(|(_, json)| json).collect(),
+    if text.trim_start().is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(format!("[{}]", of_text(&text)?.join(","))))
+}
+
+/// Rows in the answer to a request, as a JSON array; nothing when it is empty. One object may stand over several lines.
+pub(super) fn answered(bytes: &[u8]) -> Result<Option<String>, String> {
+    let text = decoded(bytes.to_vec())?;
+    let rows = match text.trim() {
+        "" => return Ok(None),
+        one if one.starts_with('{') && canonical(one).is_ok() => vec![one],
+        _ => of_text(&text)?,
     };
     Ok(Some(format!("[{}]", rows.join(","))))
+}
+
+/// A JSON array, or an object on each line.
+fn of_text(text: &str) -> Result<Vec<&str>, String> {
+    if text.trim_start().starts_with('[') {
+        return array(text);
+    }
+    Ok(lines(text)?.into_iter().map(|(_, json)| json).collect())
 }
 
 /// A JSON array as one object per line.
@@ -230,6 +272,8 @@ mod tests {
         let wrong = |text: &str| RowSet::from_csv(file(text.as_bytes()).path()).unwrap_err();
         assert!(wrong("a,b\n1\n").contains("line 2 has 1 fields, the header names 2"));
         assert!(wrong("a,a\n").contains("column \"a\" twice"));
+        assert!(wrong("a\nx\ny\0z\n").contains("line 3: "), "{}", wrong("a\nx\ny\0z\n"));
+        assert!(wrong("a\0b\n1\n").contains("line 2: "), "{}", wrong("a\0b\n1\n"));
         assert!(wrong("").contains("no header line"));
     }
 }

@@ -10,12 +10,17 @@ use onebell::model::message::InDoubtPolicy;
 use onebell::model::retry::RetryPolicy;
 use serde::{Deserialize, Serialize};
 
+use crate::apply::Plan;
 use crate::secret::SecretRef;
 
 /// Handler word of [`CommandStep`].
 pub const COMMAND: &str = "command";
+/// Handler word of [`HttpStep`].
+pub const HTTP: &str = "http";
 /// Handler word of [`SqlStep`].
 pub const SQL: &str = "sql";
+/// Handler word of [`ApplyStep`].
+pub const APPLY: &str = "apply";
 /// Handler word of [`MessageStep`].
 pub const MESSAGE: &str = "message";
 
@@ -54,6 +59,78 @@ pub struct Codes {
     pub retry: Vec<i32>,
 }
 
+/// A request to make.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HttpStep {
+    /// `GET`, `POST`, …
+    pub method: String,
+    /// A template; what it prints is percent-encoded.
+    pub url: String,
+    /// Templates, or names of secrets.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub headers: BTreeMap<String, SecretRef>,
+    /// What is sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<Body>,
+    /// Signs the request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub secret: Option<SecretRef>,
+    /// The step whose rows the templates see as `rows`; else those of the only step before it that has rows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<String>,
+    /// Statuses that mean done; none: every 2xx.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub expect: Vec<u16>,
+    /// Statuses after which another try may succeed, against the usual.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub retry_on: Vec<u16>,
+    /// Statuses after which it would not, against the usual.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub permanent_on: Vec<u16>,
+    /// The answer's body becomes the step's rows.
+    #[serde(default)]
+    pub output: bool,
+    /// Certificates to trust instead of the host's, PEM.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ca_file: Option<PathBuf>,
+    /// A plain HTTP proxy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proxy: Option<String>,
+    /// Nobody else is reached.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allow_hosts: Option<Vec<String>>,
+}
+
+/// What a request or a webhook carries.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Body {
+    /// The text.
+    pub template: String,
+    /// Whether it is JSON: then it prints values as JSON, and what comes out is checked.
+    #[serde(default)]
+    pub json: bool,
+    /// What it is.
+    pub content_type: String,
+}
+
+/// Records to apply.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ApplyStep {
+    /// How; its file may be a pattern.
+    pub plan: Plan,
+    /// The step whose rows are the records, instead of a file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_of: Option<String>,
+}
+
+impl ApplyStep {
+    /// With the format that its source has: rows of a step are objects.
+    pub(crate) fn readable(&self) -> Plan {
+        let rows = self.output_of.as_ref().map(|_| "ndjson".to_owned());
+        Plan { format: self.plan.format.clone().or(rows), ..self.plan.clone() }
+    }
+}
+
 /// Statements for the settling transaction.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SqlStep {
@@ -71,9 +148,11 @@ pub struct MessageStep {
     pub rows: Option<Rows>,
     /// Identity: one message per key, for as long as keys are kept. These are templates, as are all below.
     pub key: String,
-    /// One address.
+    /// One address; empty for a webhook.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub to: String,
-    /// One line.
+    /// One line; empty for a webhook.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub subject: String,
     /// Plain text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -84,6 +163,9 @@ pub struct MessageStep {
     /// One address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply_to: Option<String>,
+    /// What a webhook carries, in place of all that makes a mail.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<Body>,
     /// Further headers.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,

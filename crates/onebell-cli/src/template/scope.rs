@@ -25,13 +25,19 @@ pub struct Scope {
     job: String,
     step: String,
     run: RunFacts,
-    row: String,
+    row: Option<String>,
+    rows: Option<String>,
 }
 
 impl Scope {
     /// `row` is the text of a JSON object.
     pub fn new(job: &str, step: &str, run: &RunFacts, row: &str) -> Self {
-        Self { job: job.to_owned(), step: step.to_owned(), run: run.clone(), row: row.to_owned() }
+        Self { job: job.to_owned(), step: step.to_owned(), run: run.clone(), row: Some(row.to_owned()), rows: None }
+    }
+
+    /// For a template that sees all rows at once: the text of a JSON array, if there is any.
+    pub fn of_rows(job: &str, step: &str, run: &RunFacts, rows: Option<String>) -> Self {
+        Self { job: job.to_owned(), step: step.to_owned(), run: run.clone(), row: None, rows }
     }
 
     pub(super) fn value(&self, trace: &Arc<Trace>) -> Value {
@@ -44,12 +50,16 @@ impl Scope {
                 self.run.input.as_deref().and_then(|text| exact::value(text, "run.input", trace)).unwrap_or_else(null),
             ),
         ]);
-        let root = BTreeMap::from([
+        let mut root = BTreeMap::from([
             ("job".to_owned(), Value::from(self.job.as_str())),
             ("step".to_owned(), Value::from(self.step.as_str())),
             ("run".to_owned(), Value::from_object(Node::new("run", run, trace))),
-            ("row".to_owned(), exact::value(&self.row, "row", trace).unwrap_or_else(null)),
         ]);
+        for (name, text) in [("row", &self.row), ("rows", &self.rows)] {
+            if let Some(text) = text {
+                root.insert(name.to_owned(), exact::value(text, name, trace).unwrap_or_else(null));
+            }
+        }
         Value::from_object(Node::new("", root, trace))
     }
 }

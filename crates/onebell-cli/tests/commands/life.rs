@@ -86,7 +86,7 @@ async fn every_reading_command_answers_people_in_tables_and_programs_in_json_alo
 
 fn the_counts_have_the_contracts_shape(site: &Site) {
     let status = site.status();
-    assert_eq!(keys(&status), ["duplicates_prevented", "effects", "outbox", "replicas", "runs", "steps"]);
+    assert_eq!(keys(&status), ["duplicates_prevented", "effects", "outbox", "replicas", "runs", "steps", "waiting"]);
     assert_eq!(keys(&status["duplicates_prevented"]), ["effects", "messages", "slots", "superseded"]);
     let statuses = ["cancelled", "cancelling", "failed", "failing", "parked", "queued", "running", "succeeded", "undoing"];
     assert_eq!(keys(&status["runs"]), statuses);

@@ -5,6 +5,8 @@
 #![expect(clippy::disallowed_methods, reason = "another process is waited for here, by the real clock and with a limit")]
 
 mod acts;
+mod alarms;
+mod apply;
 mod life;
 mod mails;
 mod output;
@@ -12,6 +14,7 @@ mod requests;
 mod site;
 mod steps;
 mod terminal;
+mod times;
 mod wrong;
 mod wrong_databases;
 mod wrong_rows;

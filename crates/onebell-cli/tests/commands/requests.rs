@@ -1,8 +1,12 @@
 //! `trigger`: the same key asks for the same run, and the exit code tells what became of the work.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use onebell_cli::mailbox::Hold;
+use onebell_cli::receiver::{Act, Behaviour, Phase, Receiver};
 use serde_json::json;
 
-use crate::site::{Place, Site};
+use crate::site::{LIMIT, Place, Site};
 
 const JOBS: &str = r#"
 [jobs.report]
@@ -87,8 +91,32 @@ async fn what_is_no_request_is_refused_with_the_nearest_right_one_and_leaves_not
 }
 
 crate::everywhere!(
+    k08_07_an_http_step_that_timed_out_after_the_work_comes_again_with_the_same_key,
     k08_the_same_key_is_answered_with_the_same_run_and_does_the_work_once,
     i5_a_key_for_another_job_or_input_is_a_conflict_that_changes_nothing_in_every_state,
     who_waits_is_told_by_the_exit_code_how_the_work_ended,
     what_is_no_request_is_refused_with_the_nearest_right_one_and_leaves_nothing,
 );
+
+/// The server does the work and never answers; the step's timeout ends the attempt.
+async fn k08_07_an_http_step_that_timed_out_after_the_work_comes_again_with_the_same_key(place: Place) {
+    let answered = AtomicBool::new(false);
+    let silent_once = Behaviour::hooked(move |event| match event.phase {
+        Phase::Done if !answered.swap(true, Ordering::SeqCst) => Act::Hold(Hold::For(LIMIT)),
+        _ => Act::Continue,
+    });
+    let receiver = Receiver::start(([127, 0, 0, 1], 0), silent_once).await.unwrap();
+    let jobs = format!(
+        "[jobs.close]\nhttp = {{ method = \"POST\", url = \"http://{}/close\" }}\ntimeout = \"1s\"\n\
+         retry = {{ attempts = 3, backoff = \"10ms..10ms\" }}\n",
+        receiver.address()
+    );
+    let site = Site::new(place, &jobs).await;
+    let first = site.run_once("close", "november");
+    assert_eq!(site.until_status(&first, "succeeded")["steps"][0]["tries"], 2);
+    site.run_once("close", "december");
+    let seen: Vec<_> = receiver.records().into_iter().map(|record| (record.key, record.attempt)).collect();
+    let [one, again, other] = seen.as_slice() else { panic!("{seen:?}") };
+    assert!(one.0 == again.0 && !one.0.is_empty() && other.0 != one.0, "{seen:?}");
+    assert!(one.1 < again.1, "the fence grows: {seen:?}");
+}

@@ -273,6 +273,15 @@ pub(crate) struct Process {
 }
 
 impl Process {
+    pub(crate) fn of(child: Child) -> Self {
+        Self { child }
+    }
+
+    /// What it is doing, as `/proc` tells it.
+    pub(crate) fn state(&self) -> Option<char> {
+        onebell_cli::signals::state(self.child.id())
+    }
+
     pub(crate) fn signal(&self, signal: Signal) {
         kill_process(Pid::from_raw(i32::try_from(self.child.id()).unwrap()).unwrap(), signal).unwrap();
     }

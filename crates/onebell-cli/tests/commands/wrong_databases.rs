@@ -115,7 +115,7 @@ async fn a_schema_newer_than_the_program_is_refused_by_every_command_and_left_as
         &["outbox", "list"],
     ];
     for command in commands {
-        site.onebell(command).ended(2).complains(&["8", "this program knows", "1", "onebell"]);
+        site.onebell(command).ended(2).complains(&["9", "this program knows", "2", "onebell"]);
     }
     assert!(site.lines("worked").is_empty());
     site.sql("UPDATE {}schema SET version = version - 7").await;

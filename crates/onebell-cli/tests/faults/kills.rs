@@ -12,6 +12,7 @@ timeout = "10m"
 shell = true
 command = '''
 if [ "$ONEBELL_ATTEMPT" = 1 ]; then
+  dirname "$ONEBELL_PROGRESS" > folder
   echo $$ >> first
   while :; do echo tick >> ticks; sleep 0.05; done
 fi
@@ -31,6 +32,8 @@ async fn k05_01_a_killed_replicas_step_is_taken_over_and_its_child_is_gone_befor
     replicas[victim].signal(Signal::KILL);
     let detail = site.until_status(store.as_ref(), &run, "succeeded").await;
     assert_eq!(site.read("later"), "gone\n", "{}", site.logs());
+    let folder = std::path::PathBuf::from(site.read("folder").trim());
+    assert!(folder.is_absolute() && !folder.exists(), "what was private to the attempt went with it: {}", folder.display());
     let attempts = &detail.steps[0].attempts;
     let outcomes: Vec<&str> = attempts.iter().map(|attempt| attempt.outcome.as_str()).collect();
     assert_eq!(outcomes, ["lost", "succeeded"]);
@@ -47,7 +50,7 @@ async fn k06_01_a_frozen_replica_that_wakes_changes_no_state_and_its_child_has_s
     site.until_line("ticks", 3).await;
     let first = owner(store.as_ref(), &store.run(&run).await.unwrap().unwrap()).await;
     let frozen = replicas.iter().find(|replica| replica.id() == first).unwrap();
-    frozen.signal(Signal::STOP);
+    site.freeze(frozen).await;
     let before = site.until_status(store.as_ref(), &run, "succeeded").await;
     assert_eq!(site.read("later"), "gone\n", "{}", site.logs());
     frozen.signal(Signal::CONT);

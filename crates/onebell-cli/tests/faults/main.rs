@@ -5,10 +5,14 @@
 #![expect(clippy::disallowed_methods, reason = "real processes run by the real clock")]
 
 mod away;
+mod clocks;
+mod crash_points;
 mod drain;
 mod kills;
 mod site;
 mod slots;
+mod soak;
+mod zones;
 
 /// Instantiates a promise on every database.
 macro_rules! everywhere {

@@ -32,6 +32,11 @@ pub(crate) struct Process {
 /// Nothing in these tests takes longer than this, on a slow machine too.
 const LIMIT: Duration = Duration::from_secs(60);
 
+/// The program; `ONEBELL_TEST_PROGRAM` names a copy that no build replaces in the middle of a long run.
+fn program() -> std::ffi::OsString {
+    std::env::var_os("ONEBELL_TEST_PROGRAM").unwrap_or_else(|| env!("CARGO_BIN_EXE_onebell").into())
+}
+
 impl Site {
     pub(crate) async fn new(place: Place, jobs: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
@@ -63,15 +68,41 @@ impl Site {
     }
 
     pub(crate) fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_onebell"));
+        let mut command = Command::new(program());
         command.args(args).arg("--database").arg(&self.url).current_dir(self.folder.path()).env_remove("ONEBELL_FAULT");
         command
     }
 
+    /// The program by a clock that is so many seconds off; time passes as it does.
+    pub(crate) fn shifted(&self, args: &[&str], seconds: i64) -> Command {
+        let mut command = self.command(args);
+        if seconds != 0 {
+            let library = onebell_testkit::from_script("ONEBELL_TEST_FAKETIME");
+            command.env("LD_PRELOAD", library).env("FAKETIME", format!("{seconds:+}"));
+            command.env("FAKETIME_DONT_FAKE_MONOTONIC", "1").env("DONT_FAKE_MONOTONIC", "1").env("NO_FAKE_STAT", "1");
+        }
+        command
+    }
+
+    /// Starts a replica by such a clock.
+    pub(crate) fn replica_off(&self, name: &str, seconds: i64) -> Process {
+        let log = std::fs::File::create(self.path(&format!("{name}.log"))).unwrap();
+        let mut command = self.shifted(&["run", "-v"], seconds);
+        Process { child: command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn().unwrap() }
+    }
+
     /// Starts a replica; its log is kept beside the job file.
     pub(crate) fn replica(&self, name: &str, args: &[&str]) -> Process {
+        self.armed(name, args, "")
+    }
+
+    /// The same with a fault point armed; none: "".
+    pub(crate) fn armed(&self, name: &str, args: &[&str], fault: &str) -> Process {
         let log = std::fs::File::create(self.path(&format!("{name}.log"))).unwrap();
         let mut command = self.command(&["run", "-v"]);
+        if !fault.is_empty() {
+            command.env("ONEBELL_FAULT", fault);
+        }
         command.args(args).stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
         Process { child: command.spawn().unwrap() }
     }
@@ -107,6 +138,24 @@ impl Site {
         }
     }
 
+    /// Stops a replica as if its machine stood still, between two writes: one that is frozen inside a write keeps the lock of
+    /// an SQLite file, and everybody waits for it (`a_write_lock_of_sqlite_kept_longer_…`).
+    pub(crate) async fn freeze(&self, replica: &Process) {
+        let Some(path) = self.url.strip_prefix("sqlite:") else { return replica.signal(Signal::STOP) };
+        let lock = rusqlite::Connection::open(path).unwrap();
+        lock.busy_timeout(Duration::from_secs(1)).unwrap();
+        let frozen = async || {
+            replica.signal(Signal::STOP);
+            self.until("it stands still", async || replica.is_stopped().then_some(())).await;
+            if lock.execute_batch("BEGIN IMMEDIATE; ROLLBACK").is_ok() {
+                return Some(());
+            }
+            replica.signal(Signal::CONT);
+            None
+        };
+        self.until("it is frozen between two writes", frozen).await;
+    }
+
     pub(crate) async fn until_line(&self, file: &str, lines: usize) -> Vec<String> {
         self.until(&format!("{file} has {lines} lines"), async || {
             let text = self.read(file);
@@ -140,12 +189,24 @@ impl Site {
 }
 
 impl Process {
+    pub(crate) fn of(child: Child) -> Self {
+        Self { child }
+    }
+
     pub(crate) fn id(&self) -> u32 {
         self.child.id()
     }
 
     pub(crate) fn signal(&self, signal: Signal) {
         kill_process(Pid::from_raw(i32::try_from(self.child.id()).unwrap()).unwrap(), signal).unwrap();
+    }
+
+    /// Whether all of it stands still: a signal takes effect some time after it was sent.
+    fn is_stopped(&self) -> bool {
+        let states = std::fs::read_dir(format!("/proc/{}/task", self.id())).unwrap().filter_map(Result::ok);
+        let mut states = states.filter_map(|thread| std::fs::read_to_string(thread.path().join("stat")).ok());
+        // The state follows the name, which is in brackets.
+        states.all(|stat| stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('T')))
     }
 
     /// Whether it ended by itself, and how.

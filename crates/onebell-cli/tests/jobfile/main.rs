@@ -1,5 +1,7 @@
 //! What the job file promises: right files are read as written, wrong ones are told where, what, and what to write instead.
 
+mod http;
+mod notify;
 mod read;
 mod refused;
 

@@ -70,7 +70,7 @@ text_file = "reminder.txt"
         (file.folder.as_path(), file.replica.concurrency, file.replica.lease),
         (folder.path(), Some(4), Some(Duration::from_secs(10)))
     );
-    let ChannelConfig::Smtp(smtp) = &file.channels["mail"];
+    let ChannelConfig::Smtp(smtp) = &file.channels["mail"] else { panic!("{file:?}") };
     assert_eq!((smtp.port, smtp.tls, &smtp.password), (2525, Tls::Opportunistic, &Some(SecretRef::Env("SMTP_PASSWORD".into()))));
     assert_eq!(smtp.username.as_deref(), Some("billing@example.com"), "a login without a name is the sender's");
     assert_eq!(file.secrets, [SecretRef::Env("SMTP_PASSWORD".into())]);

@@ -16,6 +16,11 @@ fn an_unknown_key_is_told_with_the_nearest_right_one_under_its_place() {
         "onebell.toml:2:1: unknown key \"scedule\"; did you mean \"schedule\"?\n  |\n2 | scedule = \"0 3 * * *\"\n  | ^^^^^^^"
     );
     assert_eq!(the_one(&job("time-zone = \"UTC\"")), "2:1 unknown key \"time-zone\"; did you mean \"time_zone\"?");
+    assert_eq!(the_one(&job("cron = \"0 3 * * *\"")), "2:1 unknown key \"cron\"; did you mean \"schedule\"?");
+    assert_eq!(
+        the_one(&job("concurrencyPolicy = \"Forbid\"")),
+        "2:1 unknown key \"concurrencyPolicy\"; did you mean \"overlap\"?"
+    );
     assert_eq!(the_one("[replcia]\nlease = \"5s\""), "1:2 unknown key \"replcia\"; did you mean \"replica\"?");
     assert_eq!(the_one(&job("retry = { atempts = 3 }")), "2:11 unknown key \"atempts\"; did you mean \"attempts\"?");
     assert!(the_one("[replica]\nxyz = 1").starts_with("2:1 unknown key \"xyz\"; write one of \"concurrency\", \"drain\""));
@@ -144,10 +149,18 @@ fn steps_that_name_what_is_not_there_are_told_at_the_name() {
 }
 
 #[test]
+fn the_name_of_the_built_in_job_is_taken() {
+    assert_eq!(
+        the_one("[jobs.once]\ncommand = [\"true\"]"),
+        "1:7 the name \"once\" belongs to the commands of `onebell once`; choose another one"
+    );
+}
+
+#[test]
 fn a_job_says_what_it_does_once_and_a_steps_key_stands_on_a_step() {
     assert_eq!(
         the_one("[jobs.j]\nschedule = \"@daily\"\n"),
-        "1:7 job \"j\" has no step; write command, sql or message, or steps under [[jobs.NAME.steps]]"
+        "1:7 job \"j\" has no step; write command, http, sql or message, or steps under [[jobs.NAME.steps]]"
     );
     assert_eq!(the_one(&job("sql = \"x\"")), "2:1 sql beside command; one step does one thing; make it a step of its own");
     let both = "[jobs.j]\ntimeout = \"1m\"\n[[jobs.j.steps]]\nname = \"a\"\nsql = \"x\"\n";
@@ -164,16 +177,14 @@ fn a_job_says_what_it_does_once_and_a_steps_key_stands_on_a_step() {
 
 #[test]
 fn what_a_later_version_brings_is_refused_and_never_ignored() {
-    assert!(the_one("[defaults]\nnotify = { channel = \"ops\" }\n").starts_with("2:1 notify is not available yet"));
-    assert!(
-        the_one("[channels.ops]\nkind = \"http\"\nurl = \"https://example.com\"\n")
-            .starts_with("2:8 channels of kind \"http\" are not available yet")
-    );
-    assert!(
-        the_one("[jobs.j]\nhttp = { url = \"https://example.com\" }\n")
-            .starts_with("2:1 steps of kind \"http\" are not available yet")
-    );
-    assert!(the_one("[jobs.j]\napply = { file = \"x\" }\n").starts_with("2:1 steps of kind \"apply\" are not available yet"));
+    let apply = |keys: &str| the_one(&format!("[jobs.j]\napply = {{ {keys} }}\n"));
+    let both = "scope = \"s\", id = \"id\"";
+    assert!(apply("file = \"x.csv\", scope = \"s\"").contains("id is missing"), "{}", apply("file = \"x.csv\", scope = \"s\""));
+    assert!(apply(both).contains("either file or output_of"));
+    assert!(apply(&format!("file = \"x\", {both}")).contains("ndjson"));
+    assert!(apply(&format!("file = \"x.csv\", fail_if = \"amount <\", {both}")).contains("column 9"));
+    assert!(apply(&format!("file = \"x.csv\", delimiter = \"::\", {both}")).contains("one character"));
+    assert!(apply(&format!("file = \"x.csv\", scale = 2, {both}")).contains("amount"));
     assert_eq!(the_one("[channels.m]\nkind = \"smpt\"\n"), "2:8 unknown kind \"smpt\"; did you mean \"smtp\"?");
 }
 
@@ -194,7 +205,7 @@ fn an_unknown_channel_is_told_with_the_nearest_one() {
     let text = "[jobs.j]\nmessage = { channel = \"mail\", key = \"k\", to = \"t\", subject = \"s\", text = \"x\" }\n";
     assert_eq!(the_one(text), "2:23 channel: there is no channel \"mail\"; define it under [channels.mail]");
     // A channel that is there but wrong is told once, where it is wrong.
-    assert_eq!(told(&format!("[channels.mail]\nkind = \"http\"\n{text}")).len(), 1);
+    assert_eq!(told(&format!("[channels.mail]\nkind = \"carrier-pigeon\"\n{text}")).len(), 1);
 }
 
 #[test]
@@ -237,7 +248,8 @@ fn a_channel_is_judged_by_its_own_keys() {
     let channel = |lines: &str| format!("[channels.m]\nkind = \"smtp\"\n{lines}\n");
     assert_eq!(told(&channel("")).len(), 2, "host and from");
     let good = "host = \"mail.example.com\"\nfrom = \"a@example.com\"";
-    let ChannelConfig::Smtp(smtp) = &parse(&channel(good)).channels["m"];
+    let file = parse(&channel(good));
+    let ChannelConfig::Smtp(smtp) = &file.channels["m"] else { panic!("{file:?}") };
     assert_eq!((smtp.port, smtp.tls), (587, Tls::StartTls), "never plain text to another host unless it is written");
     assert_eq!(
         the_one(&channel(&format!("{good}\ntls = \"start\""))),
@@ -264,4 +276,68 @@ fn no_damage_to_a_file_is_more_than_a_problem() {
             }
         }
     }
+}
+
+/// What was pruned is never opened again: a catch-up that is longer than what is kept would end without a word.
+#[test]
+fn a_window_for_missed_slots_longer_than_what_is_kept_is_refused() {
+    let yearly = "every = \"1h\"\nmissed_window = \"60d\"\ncommand = [\"true\"]\n";
+    let told = the_one(&format!("[jobs.j]\n{yearly}"));
+    assert!(told.starts_with("1:7 its missed_window is") && told.contains("keep_runs"), "{told}");
+    let told = the_one(&format!("[replica]\nkeep_runs = \"90d\"\nkeep_keys = \"2d\"\n[jobs.j]\n{yearly}"));
+    assert!(told.contains("a longer keep_keys under [replica]"), "{told}");
+    assert_eq!(parse(&format!("[replica]\nkeep_runs = \"90d\"\n[jobs.j]\n{yearly}")).jobs.len(), 1);
+    assert!(parse("[replica]\nkeep_runs = \"1m\"\n[jobs.j]\ncommand = [\"true\"]\n").bad_jobs.is_empty(), "nothing to catch up");
+}
+
+#[test]
+fn a_password_does_not_cross_the_network_in_the_clear_and_check_says_so_already() {
+    let mail = |more: &str| format!("[channels.mail]\nkind = \"smtp\"\nfrom = \"a@example.com\"\n{more}");
+    let told = the_one(&mail("host = \"mail.example.com\"\ntls = \"none\"\npassword = \"x\"\n"));
+    assert!(told.starts_with("5:1 password: it would cross the network in the clear"), "{told}");
+    assert!(the_one(&mail("host = \"mail.example.com\"\ntls = \"opportunistic\"\n")).contains("for this host alone"));
+    for good in ["host = \"localhost\"\ntls = \"none\"\npassword = \"x\"\n", "host = \"mail.example.com\"\npassword = \"x\"\n"] {
+        assert_eq!(parse(&mail(good)).channels.len(), 1);
+    }
+}
+
+#[test]
+fn a_misspelt_kind_is_told_the_right_one() {
+    for text in ["[jobs.a]\ncomand = [\"true\"]\n", "[[jobs.a.steps]]\nname = \"x\"\ncomand = [\"true\"]\n"] {
+        let all: Vec<String> = problems(text).iter().map(ToString::to_string).collect();
+        assert!(all.iter().any(|problem| problem.contains("did you mean \"command\"?")), "{all:?}");
+    }
+}
+
+#[test]
+fn limits_of_a_schedule_are_told_at_their_keys_or_in_their_file() {
+    assert!(the_one(&job("schedule = \"0 2 * * *\"\nfrom = \"soon\"")).starts_with("3:1 from \"soon\": not a date with a time"));
+    let told = the_one(&job("schedule = \"0 2 * * *\"\nfrom = 2026-12-02\nuntil = 2026-12-01"));
+    assert!(told.starts_with("4:1 until: it lies before from"), "{told}");
+    assert!(
+        the_one(&job("schedule = \"0 2 * * *\"\nexcept = [\"25.12.2026\"]")).starts_with("3:1 except \"25.12.2026\": not a date")
+    );
+    for time in ["\"2026-12-25T10:00\"", "2026-12-25T10:00:00", "\"2026-12-24..2026-12-25T10:00\""] {
+        let told = the_one(&job(&format!("schedule = \"0 2 * * *\"\nexcept = [{time}]")));
+        assert!(told.starts_with("3:1 except") && told.contains("not a date"), "a time is no day: {told}");
+    }
+    assert!(the_one(&job("until = \"2026-12-01\"")).starts_with("2:1 a limit without a schedule"));
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("days.txt"), "2026-12-25 Christmas\nEaster\n").unwrap();
+    let text = "[jobs.j]\nschedule = \"0 2 * * *\"\nexcept = { file = \"days.txt\" }\ncommand = [\"true\"]\n";
+    let report = JobFile::parse(text, &folder.path().join("onebell.toml")).unwrap_err();
+    assert!(report.to_string().contains("days.txt:2:1: file: \"Easter\" is no day; write 2026-12-25"), "{report}");
+}
+
+#[test]
+fn limits_are_read_from_dates_lines_and_calendars() {
+    let folder = TempDir::new().unwrap();
+    let calendar =
+        "BEGIN:VCALENDAR\nBEGIN:VEVENT\nDTSTART;VALUE=DATE:20261225\nDTEND;VALUE=DATE:20261227\nEND:VEVENT\nEND:VCALENDAR\n";
+    fs::write(folder.path().join("holidays.ics"), calendar).unwrap();
+    let text = "[jobs.j]\nschedule = \"0 2 * * *\"\nfrom = 2026-12-01\nuntil = \"2027-01-31T12:00\"\nexcept = { file = \"holidays.ics\" }\ncommand = [\"true\"]\n";
+    let file = JobFile::parse(text, &folder.path().join("onebell.toml")).unwrap();
+    let limits = &file.jobs[0].limits;
+    assert_eq!((limits.from.as_deref(), limits.until.as_deref()), (Some("2026-12-01"), Some("2027-01-31T12:00")));
+    assert_eq!(limits.except, ["2026-12-25..2026-12-26"]);
 }

@@ -17,7 +17,16 @@ pub(crate) fn ms(millis: u64) -> Duration {
 
 pub(crate) fn spec(argv: &[&str]) -> CommandSpec {
     let argv = argv.iter().map(OsString::from).collect();
-    CommandSpec { argv, env: vec![], clear_env: false, cwd: None, grace: ms(300), output_cap: 64 * 1024 }
+    CommandSpec {
+        argv,
+        env: vec![],
+        clear_env: false,
+        cwd: None,
+        grace: ms(300),
+        output_cap: 64 * 1024,
+        pass_on: false,
+        scratch: None,
+    }
 }
 
 pub(crate) fn shell(script: &str) -> CommandSpec {

@@ -241,15 +241,27 @@ async fn i8_a_command_is_ended_when_nobody_vouches_for_it_any_longer_and_goes_on
         attempt.vouch.send_replace(short());
     }
     assert!(!gone(&pid), "renewed for 1.5 s, twice what one renewal allows");
-    assert!(matches!(ended(running).await, Outcome::Stopped { .. }), "then nobody vouched");
+    assert!(matches!(ended(running).await, Outcome::Unvouched { .. }), "then nobody vouched, though nobody asked either");
     assert!(gone(&pid));
 }
 
 #[tokio::test]
 async fn each_touch_of_the_progress_file_extends_the_claim_and_silence_does_not() {
-    let store = Arc::new(Fake::default());
-    let script = "touch \"$ONEBELL_PROGRESS\"; sleep 1.6; echo 42 > \"$ONEBELL_PROGRESS\"; sleep 1.6";
-    done(run_over(Path::new("/"), &shell(script), &store).await);
+    let (folder, store) = (TempDir::new().unwrap(), Arc::new(Fake::default()));
+    let script = "touch \"$ONEBELL_PROGRESS\"; until [ -e 1 ]; do sleep 0.02; done
+        echo 42 > \"$ONEBELL_PROGRESS\"; until [ -e 2 ]; do sleep 0.02; done";
+    let step = CommandStep { cwd: Some(folder.path().to_owned()), ..shell(script) };
+    let answers = async {
+        for count in 1..=2 {
+            while store.extended.load(Ordering::SeqCst) < count {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+            fs::write(folder.path().join(count.to_string()), "").unwrap();
+        }
+    };
+    let run = run_over(Path::new("/"), &step, &store);
+    let (outcome, ()) = tokio::time::timeout(LIMIT, async { tokio::join!(run, answers) }).await.unwrap();
+    done(outcome);
     assert_eq!(store.extended.load(Ordering::SeqCst), 2);
     let store = Arc::new(Fake::default());
     done(run_over(Path::new("/"), &shell("sleep 1.5"), &store).await);

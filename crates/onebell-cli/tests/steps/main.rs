@@ -5,4 +5,5 @@
 mod command;
 mod example;
 mod fake;
+mod http;
 mod message;

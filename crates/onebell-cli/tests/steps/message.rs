@@ -36,6 +36,7 @@ fn message(rows: Option<Rows>) -> MessageStep {
         text: Some("Dear {{ row.name }},\nyou owe {{ row.amount }}.\n".into()),
         html: None,
         reply_to: None,
+        body: None,
         headers: BTreeMap::new(),
         on_in_doubt: None,
         retry: RetryPolicy { attempts: 10, ..RetryPolicy::default() },

@@ -2,12 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use onebell::model::Effect;
 use onebell::model::message::MessageStatus;
-use onebell::store::{MessageSettled, Settled, Triggered};
+use onebell::model::record::Item;
+use onebell::model::{BatchClaim, Effect};
+use onebell::store::{Chunk, ChunkAnswer, MessageSettled, Settled, Triggered};
 
 use super::{Check, Commit, must};
 use crate::call::{Call, Detail, Port};
+use crate::feed::REFUSED;
 use crate::shadow::is_of;
 use crate::snapshot::Snapshot;
 
@@ -85,12 +87,30 @@ impl Check for I00 {
             {
                 self.requests.insert(trigger.key.to_string(), run.to_string());
             }
+            Detail::Chunk { claim, chunk, answer: ChunkAnswer::Applied(_) } => self.expect_chunk(claim, chunk, now),
             _ => {}
         }
     }
 }
 
 impl I00 {
+    /// A checkpoint does not go back, and what lies before it is there.
+    fn expect_chunk(&mut self, claim: &BatchClaim, chunk: &Chunk, now: &Snapshot) {
+        let row = now.batches.get(claim.batch());
+        let after = i64::try_from(chunk.after.position.byte).unwrap_or(i64::MAX);
+        if row.is_none_or(|row| row.byte.is_none_or(|byte| byte < after)) {
+            self.complaint = Some(format!("a chunk of {} up to {after} was acknowledged, and it is {row:?}", claim.batch()));
+        }
+        let scope = row.map(|row| row.scope.as_str()).unwrap_or_default();
+        for item in &chunk.items {
+            let Item::Record(record) = item else { continue };
+            let refused = chunk.sql.is_some() && record.amount == Some(REFUSED);
+            if !refused && now.effects.get(&format!("{scope}/{}", record.key)).is_none() {
+                self.complaint = Some(format!("record {} of {} was acknowledged and is not there", record.key, claim.batch()));
+            }
+        }
+    }
+
     fn expect_effect(&mut self, effect: &Effect, now: &Snapshot) {
         let key = format!("{}/{}", effect.scope, effect.key);
         let fingerprint = effect.fingerprint.to_string();

@@ -1,16 +1,18 @@
-//! I2: a step has one owner at a time, and its attempt only grows.
+//! I2: a step, a message and a batch have one owner at a time, and their attempts only grow.
 
 use std::collections::BTreeMap;
 
 use super::{Check, Commit, must};
+use crate::call::Detail;
 use crate::shadow::is_of;
-use crate::snapshot::StepRow;
+use crate::snapshot::{BatchRow, Change, StepRow};
 
 #[derive(Default)]
 pub(super) struct I02 {
     owners: BTreeMap<(String, i64), String>,
     highest: BTreeMap<String, i64>,
     relays: BTreeMap<(String, i64), String>,
+    readers: BTreeMap<(String, i64), String>,
 }
 
 impl Check for I02 {
@@ -59,11 +61,35 @@ impl I02 {
             let back = change.before.as_ref().is_some_and(|before| before.attempt > row.attempt);
             must(!back, || format!("the attempt of message {} went back", change.key))?;
         }
-        Ok(())
+        commit.changes.batches.iter().try_for_each(|change| self.batch(commit, change))
     }
 }
 
 impl I02 {
+    /// A batch is taken when nobody has it, its claim has lapsed, or by who has it; each time under a new attempt.
+    fn batch(&mut self, commit: &Commit<'_>, change: &Change<BatchRow>) -> Result<(), String> {
+        let (Some(after), key) = (&change.after, &change.key) else { return Ok(()) };
+        let newer =
+            commit.now.batches.iter().any(|(_, other)| other.series == after.series && other.generation > after.generation);
+        must(!after.is_open() || !newer, || format!("batch {key} is open, and a newer one of its source is there"))?;
+        if let Some(owner) = &after.locked_by {
+            let known = self.readers.entry((key.clone(), after.attempt)).or_insert_with(|| owner.clone());
+            must(known == owner, || format!("attempt {} of batch {key} has two readers: {known} and {owner}", after.attempt))?;
+        }
+        let Some(before) = &change.before else { return Ok(()) };
+        let taken = commit.call.verb == "open_batch";
+        let grows = if taken && after.is_open() { before.attempt + 1 } else { before.attempt };
+        must(after.attempt == grows, || {
+            format!("{} led batch {key} from attempt {} to {}", commit.call.verb, before.attempt, after.attempt)
+        })?;
+        let Detail::BatchOpened { open, .. } = &commit.call.detail else { return Ok(()) };
+        let free = before.status == "pending" || before.complete_by <= Some(commit.at.micros());
+        let own =
+            matches!(&open.reader, onebell::store::Reader::Alone(reader) if before.locked_by.as_deref() == Some(reader.as_str()));
+        must(free || own, || format!("batch {key} was taken from {:?} before its claim lapsed", before.locked_by))?;
+        must(after.is_open() || open.restart, || format!("batch {key} was ended by somebody who wanted to go on"))
+    }
+
     fn step(&mut self, key: &str, before: Option<&StepRow>, after: &StepRow) -> Result<(), String> {
         let highest = self.highest.entry(key.to_owned()).or_default();
         must(after.attempt >= *highest, || format!("the attempt of {key} went back from {highest} to {}", after.attempt))?;

@@ -2,17 +2,20 @@
 //! from what the store answers.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use onebell::store::{MessageSettled, Settled};
 
 use super::{Check, Commit, must};
 use crate::call::Detail;
+use crate::snapshot::BatchRow;
 
 /// Who owned what before this commit.
 #[derive(Default)]
 pub(super) struct I03 {
     steps: BTreeMap<String, (i64, String)>,
     messages: BTreeMap<String, (i64, String, String)>,
+    batches: BTreeMap<String, Arc<BatchRow>>,
 }
 
 impl Check for I03 {
@@ -21,7 +24,7 @@ impl Check for I03 {
     }
 
     fn commit(&mut self, commit: &Commit<'_>) -> Result<(), String> {
-        let judged = self.judge(commit);
+        let judged = self.judge(commit).and_then(|()| only_with_a_chunk(commit));
         self.remember(commit);
         judged
     }
@@ -62,8 +65,19 @@ impl I03 {
                     format!("{claim:?} was lost, but {delivery:?} changed {touched:?}")
                 })
             }
+            Detail::Chunk { claim, .. } if !self.reads(claim) => {
+                must(touched.is_empty(), || format!("{claim:?} was lost, and its chunk changed {touched:?}"))
+            }
+            Detail::BatchReleased { claim, .. } if !self.reads(claim) => {
+                must(touched.is_empty(), || format!("{claim:?} was lost, and given back all the same"))
+            }
             _ => Ok(()),
         }
+    }
+
+    fn reads(&self, claim: &onebell::model::BatchClaim) -> bool {
+        let attempt = i64::try_from(claim.attempt()).unwrap_or(i64::MAX);
+        self.batches.get(claim.batch()).is_some_and(|row| row.attempt == attempt && row.status == "running")
     }
 
     fn holds(&self, claim: &onebell::model::Claim) -> bool {
@@ -83,6 +97,10 @@ impl I03 {
                 self.steps.insert(change.key.clone(), (row.attempt, owner));
             }
         }
+        for change in &commit.changes.batches {
+            self.batches.remove(&change.key);
+            self.batches.extend(change.after.as_ref().map(|row| (change.key.clone(), Arc::clone(row))));
+        }
         for change in &commit.changes.messages {
             self.messages.remove(&change.key);
             if let Some(row) = &change.after {
@@ -91,4 +109,25 @@ impl I03 {
             }
         }
     }
+}
+
+/// What a batch has read, counted, found and written changes only by a chunk of its own.
+fn only_with_a_chunk(commit: &Commit<'_>) -> Result<(), String> {
+    let changes = commit.changes;
+    let reading = match &commit.call.detail {
+        Detail::Chunk { claim, .. } => Some(claim.batch()),
+        _ => None,
+    };
+    for change in changes.batches.iter().filter(|change| reading != Some(change.key.as_str())) {
+        let read = |row: &Option<Arc<BatchRow>>| row.as_ref().map_or((None, [0; 5]), |row| (row.byte, row.counts()));
+        must(read(&change.before) == read(&change.after), || {
+            format!("{} led batch {} from {:?} to {:?}", commit.call.verb, change.key, change.before, change.after)
+        })?;
+    }
+    let effects = changes.effects.iter().filter_map(|change| change.after.as_ref()?.batch.as_deref());
+    let found = changes.findings.iter().filter_map(|change| Some(change.after.as_ref()?.batch.as_str()));
+    let foreign = effects.chain(found).find(|batch| reading != Some(batch));
+    must(foreign.is_none(), || format!("{} wrote for batch {foreign:?}", commit.call.verb))?;
+    let gone = changes.findings.iter().find(|change| change.before.is_some());
+    must(gone.is_none(), || format!("a finding changed: {gone:?}"))
 }

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use onebell::model::record::Item;
 use onebell::model::step::Verdict;
-use onebell::store::Settled;
+use onebell::store::{ChunkAnswer, Settled};
 
 use super::{Check, Commit, must};
 use crate::call::Detail;
@@ -27,7 +28,7 @@ impl Check for I04 {
             .collect();
         let new_effects =
             changes.effects.iter().filter(|change| change.before.is_none()).filter_map(|change| change.after.as_ref());
-        for effect in new_effects {
+        for effect in new_effects.filter(|effect| effect.batch.is_none()) {
             let step = effect.step.as_deref().unwrap_or_default();
             must(completed.contains(step), || format!("effect {} was written, but {step} did not complete", effect.key))?;
         }
@@ -45,9 +46,41 @@ impl Check for I04 {
                 format!("the statements of {} stand without its completion", change.key)
             })?;
         }
+        chunk(commit)?;
         closed(commit)?;
         complete(commit)
     }
+}
+
+/// A chunk moves its batch, and brings its identities, findings and the user's own rows with it.
+fn chunk(commit: &Commit<'_>) -> Result<(), String> {
+    let changes = commit.changes;
+    for change in &changes.loads {
+        let Some((before, row)) = Some(change.before.is_none()).zip(change.after.as_ref()) else { continue };
+        let kept = commit.now.effects.get(&change.key);
+        let right = kept.is_some_and(|kept| kept.amount == Some(row.amount) && kept.failed.is_none());
+        must(before && row.times == 1 && right, || format!("{row:?} stands beside {kept:?}"))?;
+    }
+    let Detail::Chunk { claim, chunk, answer } = &commit.call.detail else { return Ok(()) };
+    let ChunkAnswer::Applied(_) = answer else {
+        return must(changes.touched().is_empty(), || format!("{answer:?}, but {:?} changed", changes.touched()));
+    };
+    let key = claim.batch();
+    let Some(row) = commit.now.batches.get(key) else { return Err(format!("a chunk of {key} was applied, and it is not there")) };
+    let place = chunk.after.position;
+    let (byte, line) = (i64::try_from(place.byte).ok(), i64::try_from(place.line).ok());
+    let prefix = chunk.after.prefix.map(|prefix| prefix.to_string());
+    let right = (row.byte, row.line, &row.prefix) == (byte, line, &prefix) && (row.status == "done") == chunk.last;
+    must(right, || format!("a chunk up to {:?}, last: {}, led batch {key} to {row:?}", chunk.after, chunk.last))?;
+    let read = commit.shadow.feeds.get(&row.source).and_then(|feed| feed.between(0, row.byte.unwrap_or(0))).unwrap_or_default();
+    for change in changes.effects.iter().filter(|change| change.before.is_none()) {
+        let Some(effect) = change.after.as_ref() else { continue };
+        let here = |item: &Item| matches!(item, Item::Record(record) if record.key.as_str() == effect.key && record.fingerprint.to_string() == effect.fingerprint);
+        must(read.iter().any(here), || format!("effect {} lies behind the checkpoint of {key}: {row:?}", change.key))?;
+        let loaded = chunk.sql.is_none() || effect.failed.is_some() || commit.now.loads.get(&change.key).is_some();
+        must(loaded, || format!("effect {} stands without what the statements write for it", change.key))?;
+    }
+    Ok(())
 }
 
 /// A step whose messages are on their way is not done before they are decided.

@@ -27,6 +27,14 @@ impl Check for I08 {
             let live = commit.now.replicas.get(owner).is_some_and(|row| row.is_live());
             must(verb != "extend_step" || live, || format!("{owner} is not live and extended {}", change.key))?;
         }
+        for change in &commit.changes.batches {
+            let Some(after) = change.after.as_ref().filter(|after| after.status == "running") else { continue };
+            let until = Some(at + after.timeout_us);
+            let moves = matches!(verb, "open_batch" | "apply_chunk");
+            must(moves && after.complete_by == until, || {
+                format!("{verb} moved the claim on batch {} to {:?} instead of {until:?}", change.key, after.complete_by)
+            })?;
+        }
         for change in &commit.changes.terms {
             let (Some(before), Some(after)) = (&change.before, &change.after) else { continue };
             let longer = before.epoch == after.epoch && after.expires_at > before.expires_at;

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use onebell::model::Moment;
 use onebell::model::schedule::{Schedule, next_slot};
+use onebell::model::{JobDefinition, Moment};
 
 use super::{Check, Commit, must};
 use crate::call::Port;
@@ -46,9 +46,10 @@ impl Check for I11 {
 impl I11 {
     fn accounted(&self, commit: &Commit<'_>, job: &str, before: &JobRow, upto: i64) -> Result<(), String> {
         let definition = commit.shadow.definitions.get(&before.hash).ok_or_else(|| format!("{job} has an unknown definition"))?;
-        let parse = |schedule| Schedule::parse(schedule, job, jiff::tz::db());
-        let schedules =
-            definition.schedules.iter().map(parse).collect::<Result<Vec<_>, _>>().map_err(|error| error.to_string())?;
+        // The row's own, not the one of whoever registered last: several may have tried.
+        let anchor = Some(Moment::from_micros(before.anchor_s * 1_000_000));
+        let definition = JobDefinition { anchor, ..definition.clone() };
+        let schedules = Schedule::of_job(&definition, jiff::tz::db()).map_err(|error| error.to_string())?;
         let mut after = Moment::from_micros(before.cursor);
         while let Some(slot) = next_slot(&schedules, after).filter(|slot| slot.at.micros() <= upto) {
             let at = slot.at.micros();

@@ -41,6 +41,8 @@ impl Check for I12 {
                 || (row.status == "in_doubt" && row.on_in_doubt == "hold");
             must(rests, || format!("message {key} is {} although nothing disturbs it: {row:?}", row.status))?;
         }
+        let open = end.now.batches.iter().find(|(_, row)| row.is_open());
+        must(open.is_none(), || format!("{open:?} is open although its source was read to its end"))?;
         let open = end.now.requests.iter().find(|(_, row)| row.status == "open");
         must(open.is_none(), || format!("{open:?} was never decided"))
     }

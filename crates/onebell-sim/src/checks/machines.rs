@@ -1,5 +1,6 @@
 //! Every row moves along the lines of its transition table, and each line is drawn by who may draw it.
 
+use onebell::model::batch::{BATCH, BatchStatus};
 use onebell::model::message::{MESSAGE, MessageStatus};
 use onebell::model::run::{RUN, RunStatus};
 use onebell::model::step::{STEP, StepStatus};
@@ -31,6 +32,13 @@ impl Check for Machines {
             let from = change.before.as_ref().map_or(Some(MessageStatus::Ready), |row| status(&row.status));
             reachable(MESSAGE, by, from, status(&after.status)).map_err(|why| format!("message {}: {why}", change.key))?;
         }
+        for change in &commit.changes.batches {
+            let status = |status: &str| BatchStatus::from_word(status);
+            let from = change.before.as_ref().map_or(Some(BatchStatus::Pending), |row| status(&row.status));
+            let Some(after) = &change.after else { return Err(format!("batch {} is gone", change.key)) };
+            let by = readers(commit.call.verb);
+            reachable(BATCH, by, from, status(&after.status)).map_err(|why| format!("batch {}: {why}", change.key))?;
+        }
         for change in &commit.changes.steps {
             self.step(commit, by, change)?;
         }
@@ -47,7 +55,10 @@ impl Machines {
         };
         let from = match &change.before {
             Some(row) => StepStatus::from_word(&row.status),
-            None if commit.call.verb == "retry_run" => Some(StepStatus::Cancelled),
+            None if commit.call.verb == "retry_run" => {
+                let delivers = change.after.as_ref().is_some_and(|row| row.status == "delivering");
+                Some(if delivers { StepStatus::Succeeded } else { StepStatus::Cancelled })
+            }
             None => Some(StepStatus::Waiting),
         };
         let to = match &change.after {
@@ -67,7 +78,17 @@ fn hands(port: Port) -> &'static [By] {
         Port::Agent => &[By::Agent, By::Consequence],
         Port::Relay => &[By::Relay, By::Consequence],
         Port::Operator => &[By::Operator, By::Scheduler, By::Consequence],
-        Port::Replica | Port::Supervisor | Port::Leader | Port::Janitor | Port::Read => &[],
+        Port::Replica | Port::Supervisor | Port::Leader | Port::Janitor | Port::Batch | Port::Read => &[],
+    }
+}
+
+/// Who moves a batch through this verb; whoever begins anew ends the reading before, as a person does.
+fn readers(verb: &str) -> &'static [By] {
+    match verb {
+        "open_batch" => &[By::Agent, By::Consequence, By::Operator],
+        "apply_chunk" | "release_batch" => &[By::Agent],
+        "cancel_batch" | "resume_batch" => &[By::Operator],
+        _ => &[],
     }
 }
 

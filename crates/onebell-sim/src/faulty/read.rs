@@ -10,46 +10,46 @@ use super::FaultyStore;
 #[async_trait]
 impl ReadStore for FaultyStore {
     async fn status(&self) -> Result<StatusView> {
-        self.reading("status", self.ground.store.status()).await
+        self.reading("status", self.ground.store().status()).await
     }
 
     async fn jobs(&self) -> Result<Vec<JobView>> {
-        self.reading("jobs", self.ground.store.jobs()).await
+        self.reading("jobs", self.ground.store().jobs()).await
     }
 
     async fn runs(&self, filter: &RunFilter) -> Result<Vec<RunView>> {
-        self.reading("runs", self.ground.store.runs(filter)).await
+        self.reading("runs", self.ground.store().runs(filter)).await
     }
 
     async fn run(&self, run: &RunId) -> Result<Option<RunDetail>> {
-        self.reading("run", self.ground.store.run(run)).await
+        self.reading("run", self.ground.store().run(run)).await
     }
 
     async fn replicas(&self) -> Result<Vec<ReplicaView>> {
-        self.reading("replicas", self.ground.store.replicas()).await
+        self.reading("replicas", self.ground.store().replicas()).await
     }
 
     async fn recoveries(&self, limit: u32) -> Result<Vec<RecoveryRequest>> {
-        self.reading("recoveries", self.ground.store.recoveries(limit)).await
+        self.reading("recoveries", self.ground.store().recoveries(limit)).await
     }
 
     async fn messages(&self, filter: &MessageFilter) -> Result<Vec<MessageView>> {
-        self.reading("messages", self.ground.store.messages(filter)).await
+        self.reading("messages", self.ground.store().messages(filter)).await
     }
 
     async fn message(&self, key: &str) -> Result<Option<MessageView>> {
-        self.reading("message", self.ground.store.message(key)).await
+        self.reading("message", self.ground.store().message(key)).await
     }
 
     async fn skips(&self, job: Option<&str>, limit: u32) -> Result<Vec<SkipView>> {
-        self.reading("skips", self.ground.store.skips(job, limit)).await
+        self.reading("skips", self.ground.store().skips(job, limit)).await
     }
 
     async fn effects_total(&self, scope: &str) -> Result<(u64, i128)> {
-        self.reading("effects_total", self.ground.store.effects_total(scope)).await
+        self.reading("effects_total", self.ground.store().effects_total(scope)).await
     }
 
     async fn is_idle(&self) -> Result<bool> {
-        self.reading("is_idle", self.ground.store.is_idle()).await
+        self.reading("is_idle", self.ground.store().is_idle()).await
     }
 }

@@ -8,15 +8,15 @@ use crate::call::{Detail, Port};
 #[async_trait]
 impl ReplicaStore for FaultyStore {
     async fn enlist(&self, info: &ReplicaInfo) -> Result<()> {
-        self.through("enlist", Port::Replica, self.ground.store.enlist(info), other).await
+        self.through("enlist", Port::Replica, self.ground.store().enlist(info), other).await
     }
 
     async fn renew(&self, id: &ReplicaId, prevented: &Prevented) -> Result<Renewal> {
         let detail = |answer: &Renewal| Detail::Renewed { id: id.clone(), answer: answer.clone() };
-        self.through("renew", Port::Replica, self.ground.store.renew(id, prevented), detail).await
+        self.through("renew", Port::Replica, self.ground.store().renew(id, prevented), detail).await
     }
 
     async fn leave(&self, id: &ReplicaId) -> Result<()> {
-        self.through("leave", Port::Replica, self.ground.store.leave(id), other).await
+        self.through("leave", Port::Replica, self.ground.store().leave(id), other).await
     }
 }

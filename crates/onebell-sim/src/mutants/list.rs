@@ -1,8 +1,8 @@
 use super::Caught::{Contract, Within};
 use super::Mutant;
 
-/// All of them.
-pub const MUTANTS: &[Mutant] = &[
+/// Of jobs, runs, steps and messages.
+pub(super) const JOBS: &[Mutant] = &[
     Mutant {
         fault: "the fence is gone from a settlement",
         statement: "fence_steps",
@@ -82,7 +82,7 @@ pub const MUTANTS: &[Mutant] = &[
         fault: "a lost replica comes back under its old id",
         statement: "enlist_replica",
         edits: &[("channels = excluded.channels", "channels = excluded.channels, lost_at = NULL")],
-        caught: Within(100),
+        caught: Within(200),
     },
     Mutant {
         fault: "the sending mark is not written",
@@ -280,7 +280,7 @@ pub const MUTANTS: &[Mutant] = &[
         fault: "a step that waits again begins at attempt 0",
         statement: "insert_steps",
         edits: &[(
-            ":hard_limit_us, :retry, :on_lost, :on_message_failed, 'waiting', :now, :attempt, :now",
+            ":hard_limit_us, :retry, :on_lost, :on_message_failed, :status, :now, :attempt, :now",
             ":hard_limit_us, :retry, :on_lost, :on_message_failed, 'waiting', :now, 0, :now",
         )],
         caught: Within(100),
@@ -304,9 +304,27 @@ pub const MUTANTS: &[Mutant] = &[
         caught: Contract("slots::a_paused_job_is_not_due_and_its_pause_is_one_skip"),
     },
     Mutant {
+        fault: "a pause is accounted for by a schedule that was edited",
+        statement: "pause_job",
+        edits: &[("version = :version_seen AND ", "(:version_seen > 0) AND ")],
+        caught: Contract("slots::a_paused_job_is_not_due_and_its_pause_is_one_skip"),
+    },
+    Mutant {
+        fault: "a run that is retried does not wait for the messages that go out again",
+        statement: "redeliver_steps",
+        edits: &[("final = 'succeeded'", "final = 'nothing'")],
+        caught: Contract("messages_of_runs::a_retried_run_waits_for_the_messages_that_were_dropped_with_it"),
+    },
+    Mutant {
+        fault: "a step that others followed delivers again",
+        statement: "redeliver_steps",
+        edits: &[("s.status <> 'waiting'", "s.status = 'nothing'")],
+        caught: Contract("messages_of_runs::a_retried_run_waits_for_no_message_whose_step_was_followed_already"),
+    },
+    Mutant {
         fault: "a run that ends forgets the steps that were done",
         statement: "read_run_steps",
-        edits: &[("AND final IS NOT NULL", "AND final = 'cancelled'")],
+        edits: &[("AND f.final IS NOT NULL", "AND f.final = 'cancelled'")],
         caught: Within(100),
     },
     Mutant {
@@ -328,6 +346,24 @@ pub const MUTANTS: &[Mutant] = &[
         fault: "steps without their handler here are claimed",
         statement: "claim_steps",
         edits: &[("AND s.handler IN (SELECT value FROM json_each(:handlers))", "")],
-        caught: Contract("claims::only_carried_jobs_handlers_and_queues_are_claimed"),
+        caught: Within(100),
+    },
+    Mutant {
+        fault: "steps of a queue that is not served here are claimed",
+        statement: "claim_steps",
+        edits: &[("AND s.queue IN (SELECT value FROM json_each(:queues))", "")],
+        caught: Within(100),
+    },
+    Mutant {
+        fault: "steps of a job that is not carried here are claimed",
+        statement: "claim_steps",
+        edits: &[("AND s.job_id IN (SELECT value FROM json_each(:jobs))", "")],
+        caught: Within(100),
+    },
+    Mutant {
+        fault: "messages of a channel that is not carried here are claimed",
+        statement: "claim_messages",
+        edits: &[(" AND channel IN (SELECT value FROM json_each(:channels))", "")],
+        caught: Within(100),
     },
 ];

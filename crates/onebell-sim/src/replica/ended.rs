@@ -10,7 +10,7 @@ use onebell::roles::agent::{StepWork, Taken};
 use onebell::roles::relay::MessageWork;
 use onebell::store::{Renewal, Result};
 
-use super::{CONCURRENCY, Done, KILL_AFTER, Loop, Replica, TERM_AFTER, What};
+use super::{Done, KILL_AFTER, Loop, Replica, Stage, TERM_AFTER, What};
 use crate::executor::Hand;
 
 impl Replica {
@@ -94,7 +94,7 @@ impl Replica {
     }
 
     pub(super) fn start_waiting(&mut self) {
-        while self.in_hand.len() < CONCURRENCY
+        while self.in_hand.len() < self.concurrency
             && let Some(work) = self.waiting.pop_front()
         {
             self.attend(work);
@@ -103,6 +103,10 @@ impl Replica {
 
     fn attend(&mut self, work: StepWork) {
         let (step, attempt) = (work.step.claim.step().clone(), work.step.claim.attempt());
+        // As `replica::work::Hands::begin`.
+        if matches!(self.stage, Stage::Stopping) || self.vouched().as_ref() != Some(work.step.claim.replica()) {
+            work.stopper.stop(StopReason::OwnStop);
+        }
         self.in_hand.insert((step.clone(), attempt), work.stopper);
         self.hands.push((What::Step(step, attempt), Hand::new(work.future.map(Done::Step).boxed())));
     }

@@ -6,19 +6,19 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Either, select};
+use onebell::model::zone_version::Left;
 use onebell::model::{JobId, ReplicaId, StepId};
 use onebell::roles::agent::Room;
-use onebell::roles::scheduler::{RegisterError, register};
+use onebell::roles::scheduler::{RegisterError, Rules, register};
 use onebell::roles::{janitor, leader, scheduler, supervisor};
 use onebell::store::{
     LeaderStore, Prevented, ReplicaInfo, ReplicaStore, Result, Retention, SchedulerStore, StoreError, SupervisorStore,
 };
 use onebell::time::Timer;
 
-use super::{CONCURRENCY, DELIVERIES, Done, LEASE, Loop, Replica, Stage, TERM_AFTER, What};
+use super::{Carries, DELIVERIES, Done, LEASE, Loop, Replica, Stage, TERM_AFTER, What};
 use crate::executor::Hand;
 use crate::faulty::FaultyStore;
-use crate::jobs::{HOOK, MAIL, UNDO, WORK};
 
 impl Replica {
     /// Begins a round.
@@ -48,8 +48,8 @@ impl Replica {
                 return async { Done::Left(true) }.boxed();
             }
             let id = ReplicaId::from_text(format!("r{:08x}", self.ground.inner().dice.draw() >> 32));
-            let carried = self.carried.clone();
-            return async move { Done::Enlisted(enlist(&store, id, carried).await, asked) }.boxed();
+            let carries = self.carries.clone();
+            return async move { Done::Enlisted(enlist(&store, id, carries).await, asked) }.boxed();
         };
         let fence = (self.vouch.borrow().renewed_at + TERM_AFTER).saturating_sub(asked);
         async move {
@@ -67,8 +67,12 @@ impl Replica {
     fn schedule(&mut self) -> BoxFuture<'static, Done> {
         let (store, jobs) = (Arc::clone(&self.store), self.jobs.clone());
         let believed = self.guards[0].believes(self.ground.clock.now(), self.timer.elapsed());
-        async move { Done::Scheduled(scheduler::pass(store.as_ref() as &dyn SchedulerStore, jiff::tz::db(), &jobs, believed).await) }
-            .boxed()
+        async move {
+            Done::Scheduled(
+                scheduler::pass(store.as_ref() as &dyn SchedulerStore, &rules(), &mut Left::default(), &jobs, believed).await,
+            )
+        }
+        .boxed()
     }
 
     fn supervise(&mut self, id: ReplicaId) -> BoxFuture<'static, Done> {
@@ -105,12 +109,13 @@ impl Replica {
         let idle = self.in_hand.is_empty() && self.waiting.is_empty();
         self.alone &= !idle;
         self.drain &= !idle;
-        let start = small(CONCURRENCY.saturating_sub(self.in_hand.len()));
+        let start = small(self.concurrency.saturating_sub(self.in_hand.len()));
         let prefetch = self.prefetch.saturating_sub(small(self.waiting.len()));
         if self.alone || self.drain || start + prefetch == 0 {
             return None;
         }
-        let room = Room { replica, jobs: self.jobs.clone(), queues: vec!["default".to_owned()], start, prefetch, idle };
+        let room =
+            Room { replica, jobs: self.jobs.clone(), queues: owned(&self.carries.queues), start, prefetch, idle, run: None };
         Some(async move { Done::Taken(agent.pass(&room).await) }.boxed())
     }
 
@@ -141,8 +146,8 @@ impl Replica {
 
     fn lead(&self, id: ReplicaId) -> BoxFuture<'static, Done> {
         let (store, jobs) = (Arc::clone(&self.store), self.jobs.clone());
-        let keep = Duration::from_secs(90);
-        let retention = Retention { jobs, runs: keep, keys: keep * 5, replicas: keep, limit: 20 };
+        let keep = Duration::from_secs(40);
+        let retention = Retention { jobs, runs: keep, keys: keep * 2, replicas: keep, limit: 20 };
         async move {
             let (store, retention) = (store.as_ref(), &retention);
             let led = leader::pass(store as &dyn LeaderStore, janitor::DUTY, &id, LEASE, |term| async move {
@@ -167,28 +172,34 @@ impl Replica {
     }
 }
 
+fn rules() -> Rules<'static> {
+    Rules { zones: jiff::tz::db(), version: "bundled", patience: LEASE }
+}
+
 fn small(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
+fn owned(names: &[&'static str]) -> Vec<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
+}
+
 /// As `replica::identity::enlist`.
-async fn enlist(
-    store: &FaultyStore,
-    id: ReplicaId,
-    carried: Vec<onebell::roles::scheduler::Carried>,
-) -> Result<(ReplicaId, Vec<JobId>)> {
+async fn enlist(store: &FaultyStore, id: ReplicaId, carries: Carries) -> Result<(ReplicaId, Vec<JobId>)> {
     let mut info = ReplicaInfo {
         id: id.clone(),
         label: "simulated".to_owned(),
         version: "0".to_owned(),
         tzdata: "bundled".to_owned(),
         jobs: BTreeMap::new(),
-        handlers: vec![WORK.to_owned(), UNDO.to_owned()],
-        channels: vec![MAIL.to_owned(), HOOK.to_owned()],
+        handlers: owned(&carries.handlers),
+        queues: owned(&carries.queues),
+        channels: owned(&carries.channels),
+        lease: LEASE,
     };
     store.enlist(&info).await?;
-    for carried in &carried {
-        match register(store, jiff::tz::db(), &id, carried).await {
+    for carried in &carries.jobs {
+        match register(store, &rules(), &id, carried).await {
             Ok(job) => drop(info.jobs.insert(job, carried.hash.clone())),
             Err(RegisterError::Store(error)) => return Err(error),
             Err(error) => return Err(StoreError::broken(error.to_string())),

@@ -32,7 +32,8 @@ rows! {
         budget: i64 = int, within_us: Option<i64> = opt_int, alone: bool = yes, first_claimed_at: Option<i64> = opt_int,
         locked_by: Option<String> = opt_text, claimed_at: Option<i64> = opt_int, started_at: Option<i64> = opt_int,
         complete_by: Option<i64> = opt_int, hard_complete_by: Option<i64> = opt_int, on_lost: String = text,
-        timeout_us: i64 = int, priority: i64 = int, changed_at: i64 = int,
+        timeout_us: i64 = int, priority: i64 = int, changed_at: i64 = int, handler: String = text, queue: String = text,
+        uncarried: bool = yes,
     }
     /// A finished attempt.
     AttemptRow {
@@ -51,8 +52,20 @@ rows! {
     /// An effect.
     EffectRow {
         scope: String = text, key: String = text, fingerprint: String = text, amount: Option<i64> = opt_int,
-        payload: String = text, step: Option<String> = opt_text,
+        payload: String = text, step: Option<String> = opt_text, batch: Option<String> = opt_text,
+        failed: Option<String> = opt_text,
     }
+    /// A reading of a source.
+    BatchRow {
+        series: String = text, generation: i64 = int, scope: String = text, source: String = text, identity: String = text,
+        status: String = text, attempt: i64 = int, locked_by: Option<String> = opt_text, complete_by: Option<i64> = opt_int,
+        timeout_us: i64 = int, byte: Option<i64> = opt_int, line: Option<i64> = opt_int, prefix: Option<String> = opt_text,
+        applied: i64 = int, already: i64 = int, conflicts: i64 = int, rejected: i64 = int, failed: i64 = int,
+    }
+    /// What a reading found.
+    FindingRow { batch: String = text, byte: i64 = int, outcome: String = text, identity: Option<String> = opt_text }
+    /// A row that the statements over a chunk wrote.
+    LoadRow { scope: String = text, key: String = text, amount: i64 = int, times: i64 = int }
     /// A row that a step's own statement wrote.
     WorkRow { step: String = text, attempt: i64 = int, times: i64 = int }
     /// A recovery request.
@@ -62,7 +75,7 @@ rows! {
     /// A job.
     JobRow {
         version: i64 = int, hash: String = text, cursor: i64 = int, next_slot: Option<i64> = opt_int,
-        pruned_before: Option<i64> = opt_int, paused_at: Option<i64> = opt_int,
+        pruned_before: Option<i64> = opt_int, paused_at: Option<i64> = opt_int, anchor_s: i64 = int,
     }
     /// Slots that did not run.
     SkipRow { job: String = text, from: i64 = int, to: i64 = int, count: Option<i64> = opt_int, reason: String = text, recorded_at: i64 = int }
@@ -80,6 +93,24 @@ impl ReplicaRow {
     /// Neither lost nor left.
     pub fn is_live(&self) -> bool {
         self.lost_at.is_none() && self.left_at.is_none()
+    }
+}
+
+impl BatchRow {
+    /// For a trace.
+    pub fn stands(&self) -> String {
+        let by = self.locked_by.as_deref().unwrap_or("nobody");
+        format!("{} #{} by {by} at {} {:?}", self.status, self.attempt, self.byte.unwrap_or(-1), self.counts())
+    }
+
+    /// Applied, already, conflicts, rejected, failed.
+    pub fn counts(&self) -> [i64; 5] {
+        [self.applied, self.already, self.conflicts, self.rejected, self.failed]
+    }
+
+    /// It is not over.
+    pub fn is_open(&self) -> bool {
+        matches!(self.status.as_str(), "pending" | "running")
     }
 }
 

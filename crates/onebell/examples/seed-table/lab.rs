@@ -4,11 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use onebell::model::job::{JobDefinition, Overlap, StepDefinition};
-use onebell::model::message::{InDoubtPolicy, NewMessage};
+use onebell::model::message::NewMessage;
 use onebell::model::retry::RetryPolicy;
 use onebell::model::step::Verdict;
-use onebell::model::{Effect, Fingerprint, JobId, Key, ReplicaId, RunId};
-use onebell::roles::scheduler::{self, Carried};
+use onebell::model::zone_version::Left;
+use onebell::model::{Effect, JobId, Key, ReplicaId, RunId};
+use onebell::replica::ZoneData;
+use onebell::roles::scheduler::{self, Carried, Rules};
 use onebell::store::postgres::{self, PostgresStore};
 use onebell::store::sqlite::{self, SqliteStore};
 use onebell::store::{Actor, ClaimSteps, ReplicaInfo, Settled, Settlement, StepOutput, Store, Trigger, Triggered, Work};
@@ -53,7 +55,9 @@ impl Lab {
             tzdata: "none".to_owned(),
             jobs: std::collections::BTreeMap::new(),
             handlers: vec!["pay".to_owned()],
+            queues: vec!["default".to_owned()],
             channels: Vec::new(),
+            lease: std::time::Duration::from_secs(10),
         };
         store.enlist(&info).await?;
         let mut step = StepDefinition::new("pay", "pay");
@@ -66,7 +70,7 @@ impl Lab {
         definition.overlap = Overlap::Allow;
         definition.steps.push(step);
         let carried = Carried { definition, hash: "1".to_owned() };
-        let job = scheduler::register(store.as_ref(), jiff::tz::db(), &replica, &carried).await?;
+        let job = scheduler::register(store.as_ref(), &rules(), &replica, &carried).await?;
         info.jobs.insert(job.clone(), carried.hash);
         store.enlist(&info).await?;
         Ok(Self { store, name, url: url.to_owned(), job, replica })
@@ -86,7 +90,7 @@ impl Lab {
     /// Requests the event's run, claims its step, and says how it would be settled.
     pub(crate) async fn claimed(&self, event: &str, amount: i64, fault: Option<(Fault, Arc<AtomicU32>)>) -> Result<Settlement> {
         self.request(event, amount).await?;
-        scheduler::pass(self.store.as_ref(), jiff::tz::db(), std::slice::from_ref(&self.job), true).await?;
+        scheduler::pass(self.store.as_ref(), &rules(), &mut Left::default(), std::slice::from_ref(&self.job), true).await?;
         let claim = ClaimSteps {
             replica: self.replica.clone(),
             jobs: vec![self.job.clone()],
@@ -95,6 +99,7 @@ impl Lab {
             start: 1,
             prefetch: 0,
             idle: true,
+            run: None,
         };
         let answer = self.store.claim_steps(&claim).await?;
         let step = answer.claimed.into_iter().next().ok_or("nothing could be claimed")?;
@@ -120,14 +125,8 @@ impl Lab {
 
     /// A message for a channel that nobody carries.
     pub(crate) fn message(&self, key: &str) -> Result<NewMessage> {
-        Ok(NewMessage {
-            key: Key::new(&format!("{}/{key}", self.name))?,
-            channel: format!("{}-none", self.name),
-            payload: "{}".to_owned(),
-            fingerprint: Fingerprint::of_json("{}")?,
-            on_in_doubt: InDoubtPolicy::Hold,
-            retry: RetryPolicy::default(),
-        })
+        let key = Key::new(&format!("{}/{key}", self.name))?;
+        Ok(NewMessage::new(key, format!("{}-none", self.name), "{}")?)
     }
 
     pub(crate) async fn totals(&self) -> Result<(u64, i128)> {
@@ -179,4 +178,9 @@ pub(crate) async fn open_store(url: &str) -> Result<Arc<dyn Store>> {
         Some(path) => Arc::new(SqliteStore::builder(path).open_and_migrate()?),
         None => Arc::new(PostgresStore::builder(url).connect_and_migrate().await?),
     })
+}
+
+fn rules() -> Rules<'static> {
+    let zones = ZoneData::newest();
+    Rules { zones: zones.zones(), version: zones.version(), patience: std::time::Duration::from_secs(10) }
 }

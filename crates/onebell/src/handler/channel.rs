@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use crate::model::message::{Delivery, InDoubtPolicy};
+use crate::model::message::Delivery;
 use crate::model::{MessageClaim, ReplicaId};
 use crate::store::{Marked, RelayStore};
 use crate::time::Timer;
@@ -25,9 +25,6 @@ pub struct Outgoing {
 pub trait Channel: Send + Sync {
     /// How long the content may be on its way once the gate opened; the receiver's *no* counts only after it.
     fn window(&self) -> Duration;
-
-    /// What an unknown outcome means unless the step says otherwise: `Hold` where the receiver cannot dedupe.
-    fn default_in_doubt(&self) -> InDoubtPolicy;
 
     /// Tries to deliver once. Everything up to the content happens before [`Gate::open`]; the content only after it
     /// and while [`Permit::holds`]. Before the gate opened nothing counts as sent.

@@ -43,6 +43,13 @@ pub struct Vouch {
     pub kill_after: Duration,
 }
 
+impl Vouch {
+    /// Whether the replica still vouches for its work at `now`: else it takes none and begins none.
+    pub fn is_fresh(&self, now: Duration) -> bool {
+        now < self.renewed_at + self.term_after
+    }
+}
+
 /// Which attempt a test of a handler is about.
 #[derive(Debug, Clone)]
 pub struct AttemptOf {

@@ -43,6 +43,12 @@ pub enum Outcome {
         /// Captured output.
         output: StepOutput,
     },
+    /// The work was ended from outside because nobody vouched for it any longer, whether or not [`crate::handler::Stop`] had asked
+    /// yet: it costs no try.
+    Unvouched {
+        /// Captured output.
+        output: StepOutput,
+    },
 }
 
 impl Outcome {

@@ -66,6 +66,35 @@ impl MessageClaim {
     }
 }
 
+/// One process's claim on a batch; with the step's own claim, when a step reads it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BatchClaim {
+    batch: String,
+    attempt: u64,
+    step: Option<Claim>,
+}
+
+impl BatchClaim {
+    pub(crate) fn issued(batch: String, attempt: u64, step: Option<Claim>) -> Self {
+        Self { batch, attempt, step }
+    }
+
+    /// The batch.
+    pub fn batch(&self) -> &str {
+        &self.batch
+    }
+
+    /// The fence: it grows whenever somebody takes the batch up.
+    pub fn attempt(&self) -> u64 {
+        self.attempt
+    }
+
+    /// The step that reads it, which must still be ours as well.
+    pub fn step(&self) -> Option<&Claim> {
+        self.step.as_ref()
+    }
+}
+
 /// One leader's period over a duty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Term {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::fingerprint::CanonicalError;
+use super::fingerprint::{CanonicalError, canonical};
 use super::{Fingerprint, Key};
 
 /// A result to be written into the ledger together with the step's completion.
@@ -24,6 +24,8 @@ impl Effect {
     /// An effect with the fingerprint of its payload.
     pub fn new(scope: Key, key: Key, amount: Option<i64>, payload: impl Into<String>) -> Result<Self, CanonicalError> {
         let payload = payload.into();
+        // By itself first: pasted between others, `1,"x":2` would read as JSON.
+        canonical(&payload)?;
         let identity = match amount {
             Some(amount) => format!("{{\"amount\":{amount},\"payload\":{payload}}}"),
             None => payload.clone(),

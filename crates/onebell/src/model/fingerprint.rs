@@ -15,6 +15,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest, Sha256};
 
 pub use canonical::{CanonicalError, DEPTH_MAX, Refusal, canonical};
+pub(super) use canonical::{END, Kind, Member, members};
 pub use number::{DIGITS_MAX, EXPONENT_MAX, PLACE_MAX, PLACE_MIN};
 
 /// SHA-256 of a payload's canonical form.
@@ -37,6 +38,16 @@ impl Fingerprint {
         Ok(Self(Sha256::digest(canonical(json)?.as_bytes()).into()))
     }
 
+    /// Of a message: its channel and the payload, which is JSON text.
+    ///
+    /// # Errors
+    /// As [`Self::of_json`].
+    pub fn of_message(channel: &str, payload: &str) -> Result<Self, CanonicalError> {
+        // By itself first: pasted between others, `1,"x":2` would read as JSON.
+        canonical(payload)?;
+        Self::of_json(&format!("{{\"channel\":{},\"payload\":{payload}}}", json_string(channel)))
+    }
+
     /// From the 32 bytes of a fingerprint computed before.
     pub const fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
@@ -46,6 +57,18 @@ impl Fingerprint {
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
+}
+
+/// A string as JSON writes it.
+pub(super) fn json_string(text: &str) -> String {
+    let mut written = String::new();
+    write_json_string(text, &mut written);
+    written
+}
+
+/// Appends a string as the canonical form has it.
+pub(super) fn write_json_string(text: &str, out: &mut String) {
+    text::write(text, out);
 }
 
 impl fmt::Display for Fingerprint {
@@ -101,6 +124,15 @@ impl<'de> Deserialize<'de> for Fingerprint {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_payload_that_is_json_only_between_others_is_refused() {
+        let pasted = "1,\"x\":2";
+        assert!(Fingerprint::of_message("mail", pasted).is_err());
+        let key = |text| crate::model::Key::new(text).unwrap();
+        assert!(crate::model::Effect::new(key("s"), key("k"), Some(5), pasted).is_err());
+        assert!(crate::model::Effect::new(key("s"), key("k"), None, pasted).is_err());
+    }
 
     #[test]
     fn a_fingerprint_survives_its_own_spelling() {

@@ -1,10 +1,13 @@
 //! What a person declares: jobs, their steps and policies. Stored as JSON beside the job, and a run
 //! keeps the definition it was opened with.
 
+pub(crate) mod micros;
+
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::alarm::Notify;
 use super::retry::RetryPolicy;
 use super::transition::words;
 
@@ -31,8 +34,44 @@ pub struct JobDefinition {
     /// How far back missed slots are looked at.
     #[serde(with = "micros", default = "day")]
     pub missed_window: Duration,
+    /// Between which instants, and on which days not, its schedules count.
+    #[serde(default, skip_serializing_if = "Limits::are_none")]
+    pub limits: Limits,
+    /// Where the grid of its intervals begins: set when the job is first registered, and kept over restarts and edits. None: 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub anchor: Option<super::Moment>,
+    /// A slot's run that could start only later than this after its slot does not start; the slot is recorded as skipped.
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "micros::option")]
+    pub start_within: Option<Duration>,
+    /// A run that is not over so long after it was due is told of, once, if [`Self::notify`] asks for it.
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "micros::option")]
+    pub finish_within: Option<Duration>,
+    /// What of it is told to whom when it goes wrong.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notify: Option<Notify>,
     /// In the order written.
     pub steps: Vec<StepDefinition>,
+}
+
+/// Limits of a job's schedules, as text: they are read where the schedules are.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Limits {
+    /// Nothing is due before: a date, a local time in the schedule's zone, or an instant.
+    #[serde(default)]
+    pub from: Option<String>,
+    /// Nothing is due after; a date is meant to its end.
+    #[serde(default)]
+    pub until: Option<String>,
+    /// Days on which slots are skipped and recorded: `2026-12-25`, or `2026-12-24..2027-01-02`.
+    #[serde(default)]
+    pub except: Vec<String>,
+}
+
+impl Limits {
+    /// Whether nothing is limited.
+    pub fn are_none(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// One schedule of a job, as text: it is parsed where it is used.
@@ -59,7 +98,7 @@ pub enum When {
         #[serde(default)]
         seconds: bool,
     },
-    /// A fixed interval, on a grid anchored at 1970-01-01T00:00:00Z, so that every replica sees the same one.
+    /// A fixed interval, on a grid that the database keeps ([`JobDefinition::anchor`]), so that every replica sees the same one.
     Every(#[serde(with = "micros")] Duration),
     /// Once: an RFC 3339 instant, or a local time in the schedule's zone.
     At(String),
@@ -204,21 +243,6 @@ fn default_queue() -> String {
     "default".to_owned()
 }
 
-/// Durations as whole microseconds.
-pub(crate) mod micros {
-    use std::time::Duration;
-
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    pub(crate) fn serialize<S: Serializer>(span: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_u64(u64::try_from(span.as_micros()).unwrap_or(u64::MAX))
-    }
-
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
-        u64::deserialize(deserializer).map(Duration::from_micros)
-    }
-}
-
 /// What is wrong with a definition, with its remedy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("job {job:?}: {problem}")]
@@ -240,6 +264,11 @@ impl JobDefinition {
             overlap: Overlap::default(),
             missed: Missed::default(),
             missed_window: day(),
+            limits: Limits::default(),
+            anchor: None,
+            start_within: None,
+            finish_within: None,
+            notify: None,
             steps: Vec::new(),
         }
     }
@@ -260,6 +289,9 @@ impl JobDefinition {
         }
         if self.steps.is_empty() {
             return Some("it has no step; add one under [[jobs.NAME.steps]]".to_owned());
+        }
+        if let Some(problem) = self.lateness_problem().or_else(|| self.notify.as_ref()?.problem()) {
+            return Some(problem);
         }
         let mut ids = std::collections::BTreeMap::new();
         for step in &self.steps {

@@ -47,6 +47,10 @@ impl Key {
     /// # Errors
     /// [`KeyError`] when it is empty, too long or contains a control character.
     pub fn new(text: &str) -> Result<Self, KeyError> {
+        // Most keys are ASCII, which is its own NFC; the loop below says what is wrong with the others.
+        if (1..=KEY_MAX_BYTES).contains(&text.len()) && text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+            return Ok(Self(text.to_owned()));
+        }
         let mut key = String::with_capacity(text.len().min(KEY_MAX_BYTES));
         for found in text.nfc() {
             if found.is_control() {

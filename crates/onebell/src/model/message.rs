@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::fingerprint::CanonicalError;
 use super::retry::RetryPolicy;
 use super::transition::{By, Transition, next, words};
 use super::{Fingerprint, Key, Moment};
@@ -139,6 +140,19 @@ pub struct NewMessage {
     pub retry: RetryPolicy,
 }
 
+impl NewMessage {
+    /// A message as `channel` wants it: `payload` is JSON text. Its outcome, when unknown, is held for a person; say
+    /// [`InDoubtPolicy::Resend`] where the receiver tells a second one from the first by its key.
+    ///
+    /// # Errors
+    /// [`CanonicalError`] when the payload is no JSON that has a fingerprint.
+    pub fn new(key: Key, channel: impl Into<String>, payload: impl Into<String>) -> Result<Self, CanonicalError> {
+        let (channel, payload) = (channel.into(), payload.into());
+        let fingerprint = Fingerprint::of_message(&channel, &payload)?;
+        Ok(Self { key, channel, payload, fingerprint, on_in_doubt: InDoubtPolicy::Hold, retry: RetryPolicy::default() })
+    }
+}
+
 /// What a relay says of its attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Delivery {
@@ -246,7 +260,9 @@ impl InFlight {
     fn unknown(&self, error: &str, now: Moment) -> MessageEnding {
         match (self.on_in_doubt, self.status) {
             (InDoubtPolicy::Hold, S::Sending) => self.end(E::Doubt, S::InDoubt, now, Some(error)),
-            _ => self.again(error, None, now),
+            (InDoubtPolicy::Hold, _) => self.again(error, None, now),
+            // It is sent again; when its tries are spent nobody may read "failed" as "did not arrive".
+            (InDoubtPolicy::Resend, _) => self.again(&format!("{error}; it may have arrived"), None, now),
         }
     }
 

@@ -19,6 +19,18 @@ words! {
         Overlap = "overlap",
         /// The job was paused.
         Paused = "paused",
+        /// It lay on a day that the job excludes.
+        Excluded = "excluded",
+        /// It could only have started later than the job's `start_within`.
+        Late = "late",
+    }
+}
+
+impl SkipReason {
+    /// Something was in the way. What a person asked for (a pause, an excluded day, a `dst` policy) neither counts as a skip in a
+    /// row nor ends one.
+    pub const fn is_trouble(self) -> bool {
+        matches!(self, Self::Missed | Self::OutsideWindow | Self::Overlap | Self::Late)
     }
 }
 

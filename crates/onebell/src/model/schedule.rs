@@ -2,6 +2,8 @@
 //!
 //! It names slots. It opens none, knows no run and never asks a clock: what *now* is, is handed in.
 
+mod advice;
+mod bounds;
 mod cron;
 mod duration;
 mod error;
@@ -14,8 +16,9 @@ mod zone;
 use jiff::tz::{TimeZone, TimeZoneDatabase};
 
 use super::Moment;
-use super::job::{Dst, ScheduleDefinition, When};
+use super::job::{Dst, JobDefinition, Limits, ScheduleDefinition, When};
 
+pub use advice::advice;
 pub use error::ScheduleError;
 pub use planning::{Due, OPEN_MAX, Planned, SkippedRange, WALK_MAX, next_slot, plan, skipped_range};
 
@@ -38,14 +41,18 @@ pub use planning::{Due, OPEN_MAX, Planned, SkippedRange, WALK_MAX, next_slot, pl
 pub struct Schedule {
     zone: TimeZone,
     rule: Rule,
+    bounds: bounds::Bounds,
 }
 
 #[derive(Debug, Clone)]
 enum Rule {
     /// Civil times that match, mapped to instants by the policy.
     Cron(cron::Pattern, Dst),
-    /// Multiples of so many microseconds since 1970.
-    Every(i64),
+    /// So many microseconds apart, one of them at the anchor.
+    Every {
+        period: i64,
+        anchor: i64,
+    },
     Once(Slot),
 }
 
@@ -58,7 +65,14 @@ pub struct Slot {
     pub note: Option<Note>,
 }
 
-/// What a change of the zone's clock did to a slot.
+impl Slot {
+    /// Whether it is to be opened; else it is named only to be recorded as skipped.
+    pub fn opens(&self) -> bool {
+        !matches!(self.note, Some(Note::GapSkipped | Note::Excluded))
+    }
+}
+
+/// What a change of the zone's clock, or the job's limits, did to a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Note {
     /// Its local time does not exist; it is due at the first instant after the gap.
@@ -69,6 +83,8 @@ pub enum Note {
     FoldFirst,
     /// Its local time comes twice; this is the second.
     FoldSecond,
+    /// It lies on a day that the job excludes; it is to be recorded as skipped (`excluded`), never opened.
+    Excluded,
 }
 
 impl Note {
@@ -79,6 +95,7 @@ impl Note {
             Self::GapSkipped => "gap: skipped",
             Self::FoldFirst => "fold: first pass",
             Self::FoldSecond => "fold: second pass",
+            Self::Excluded => "excluded",
         }
     }
 }
@@ -95,6 +112,34 @@ const PERIOD_MIN: i64 = 1_000_000;
 const LAST_RULE: Moment = Moment::from_micros(4_102_444_800_000_000);
 
 impl Schedule {
+    /// The schedules of a job, within its limits.
+    ///
+    /// # Errors
+    /// As [`Self::parse`]; or a limit that cannot be read.
+    pub fn of_job(job: &JobDefinition, zones: &TimeZoneDatabase) -> Result<Vec<Self>, ScheduleError> {
+        let anchor = job.anchor.unwrap_or_default();
+        let one =
+            |definition: &ScheduleDefinition| Self::parse(definition, &job.name, zones)?.anchored(anchor).within(&job.limits);
+        job.schedules.iter().map(one).collect()
+    }
+
+    /// The same, with its interval counted from `at`.
+    pub fn anchored(mut self, at: Moment) -> Self {
+        if let Rule::Every { anchor, .. } = &mut self.rule {
+            *anchor = at.micros();
+        }
+        self
+    }
+
+    /// The same within `limits`.
+    ///
+    /// # Errors
+    /// [`ScheduleError`] when a limit cannot be read.
+    pub fn within(self, limits: &Limits) -> Result<Self, ScheduleError> {
+        let bounds = bounds::Bounds::read(limits, &self.zone)?;
+        Ok(Self { bounds, ..self })
+    }
+
     /// Reads `definition`. `job` is the job's name: `H` spreads jobs by it.
     ///
     /// # Errors
@@ -104,12 +149,12 @@ impl Schedule {
         let rule = match &definition.when {
             When::Cron { expression, seconds } => match cron::read(expression, *seconds, job)? {
                 cron::Read::Pattern(pattern) => Rule::Cron(pattern, definition.dst),
-                cron::Read::Every(period) => Rule::Every(period_micros(period)?),
+                cron::Read::Every(period) => Rule::Every { period: period_micros(period)?, anchor: 0 },
             },
-            When::Every(period) => Rule::Every(period_micros(*period)?),
+            When::Every(period) => Rule::Every { period: period_micros(*period)?, anchor: 0 },
             When::At(text) => Rule::Once(once::read(text, &zone, definition.dst)?),
         };
-        let schedule = Self { zone, rule };
+        let schedule = Self { zone, rule, bounds: bounds::Bounds::default() };
         if matches!(schedule.rule, Rule::Cron(..)) && schedule.next(LAST_RULE).is_none() {
             return Err(ScheduleError::new(
                 "cron",
@@ -122,9 +167,13 @@ impl Schedule {
 
     /// The first slot strictly after `after`; nothing when it never fires again.
     pub fn next(&self, after: Moment) -> Option<Slot> {
+        self.bounded(self.rule_next(self.bounds.not_before(after))?)
+    }
+
+    fn rule_next(&self, after: Moment) -> Option<Slot> {
         match &self.rule {
             Rule::Cron(pattern, dst) => wall::Wall { pattern, zone: &self.zone, dst: *dst, near: &mut None }.next(after),
-            Rule::Every(period) => on_grid(after.micros().div_euclid(*period).checked_add(1)?, *period),
+            Rule::Every { period, anchor } => on_grid(index(after, *period, *anchor)?.checked_add(1)?, *period, *anchor),
             Rule::Once(slot) => (slot.at > after).then_some(*slot),
         }
     }
@@ -136,11 +185,31 @@ impl Schedule {
 
     /// As `last`, for calls in a row: `near` remembers where in the zone's history the one before stood.
     fn last_near(&self, at: Moment, near: &mut Option<wall::Stretch>) -> Option<Slot> {
+        self.bounded(self.rule_last(self.bounds.not_after(at), near)?)
+    }
+
+    /// Nothing outside the limits; what lies on an excluded day says so.
+    fn bounded(&self, slot: Slot) -> Option<Slot> {
+        let note = if self.bounds.exclude(slot.at) { Some(Note::Excluded) } else { slot.note };
+        self.bounds.cover(slot.at).then_some(Slot { note, ..slot })
+    }
+
+    fn rule_last(&self, at: Moment, near: &mut Option<wall::Stretch>) -> Option<Slot> {
         match &self.rule {
             Rule::Cron(pattern, dst) => wall::Wall { pattern, zone: &self.zone, dst: *dst, near }.last(at),
-            Rule::Every(period) => on_grid(at.micros().div_euclid(*period), *period),
+            Rule::Every { period, anchor } => on_grid(index(at, *period, *anchor)?, *period, *anchor),
             Rule::Once(slot) => (slot.at <= at).then_some(*slot),
         }
+    }
+
+    /// An interval as people write it in this schedule's zone: local times, instants, or dates, from the beginning of the first to
+    /// the end of the last.
+    ///
+    /// # Errors
+    /// [`ScheduleError`] when one cannot be read, or the end lies before the beginning.
+    pub fn interval(&self, from: &str, to: &str) -> Result<(Moment, Moment), ScheduleError> {
+        let limits = Limits { from: Some(from.to_owned()), until: Some(to.to_owned()), except: Vec::new() };
+        bounds::Bounds::read(&limits, &self.zone).map(|bounds| bounds.edges())
     }
 
     /// The zone, to show local times in.
@@ -149,8 +218,13 @@ impl Schedule {
     }
 }
 
-fn on_grid(index: i64, period: i64) -> Option<Slot> {
-    let at = Moment::from_micros(index.checked_mul(period)?);
+/// Which interval since the anchor `at` lies in.
+fn index(at: Moment, period: i64, anchor: i64) -> Option<i64> {
+    Some(at.micros().checked_sub(anchor)?.div_euclid(period))
+}
+
+fn on_grid(index: i64, period: i64, anchor: i64) -> Option<Slot> {
+    let at = Moment::from_micros(index.checked_mul(period)?.checked_add(anchor)?);
     // Past the years that can be written there is no slot.
     (Moment::from(at.timestamp()) == at).then_some(Slot { at, note: None })
 }

@@ -61,6 +61,10 @@ words! {
         DeliveryInDoubt = "delivery-in-doubt",
         /// One of its messages failed under `on_message_failed = "fail"`.
         DeliveryFailed = "delivery-failed",
+        /// No live replica carries it.
+        Uncarried = "uncarried",
+        /// A live replica carries it again.
+        Carried = "carried",
         /// A person granted a new budget.
         Budget = "budget",
         /// A person says that it succeeded.
@@ -73,6 +77,8 @@ words! {
         CancelRunning = "cancel-running",
         /// Its run is retried.
         Reopen = "reopen",
+        /// Its run is retried, and messages of it that were dropped with the run go out again.
+        Redeliver = "redeliver",
     }
 }
 
@@ -95,12 +101,15 @@ pub const STEP: &[Transition<StepStatus, StepEvent>] = &[
     Transition { from: &[S::Delivering, S::Held], event: E::Delivered, to: S::Succeeded, by: &[By::Scheduler] },
     Transition { from: &[S::Delivering], event: E::DeliveryInDoubt, to: S::Held, by: &[By::Scheduler] },
     Transition { from: &[S::Delivering, S::Held], event: E::DeliveryFailed, to: S::Failed, by: &[By::Scheduler] },
+    Transition { from: &[S::Pending], event: E::Uncarried, to: S::Held, by: &[By::Scheduler] },
+    Transition { from: &[S::Held], event: E::Carried, to: S::Pending, by: &[By::Scheduler] },
     Transition { from: &[S::Exhausted, S::Held, S::Failed], event: E::Budget, to: S::Pending, by: &[By::Operator] },
     Transition { from: &[S::Exhausted, S::Held, S::Failed], event: E::ResolveSucceeded, to: S::Succeeded, by: &[By::Operator] },
     Transition { from: &[S::Exhausted, S::Held, S::Failed], event: E::ResolveFailed, to: S::Failed, by: &[By::Operator] },
     Transition { from: &[S::Waiting, S::Pending], event: E::Cancel, to: S::Cancelled, by: &[By::Consequence] },
     Transition { from: &[S::Running], event: E::CancelRunning, to: S::Cancelled, by: &[By::Agent, By::Scheduler] },
     Transition { from: &[S::Cancelled], event: E::Reopen, to: S::Waiting, by: &[By::Operator] },
+    Transition { from: &[S::Succeeded], event: E::Redeliver, to: S::Delivering, by: &[By::Operator] },
 ];
 
 impl StepStatus {

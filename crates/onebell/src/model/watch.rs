@@ -1,5 +1,5 @@
 //! Watching other replicas: renewal is the watch. A replica is lost when its beat stood still over a
-//! whole lease of the observer's own monotonic time, during which the observer's renewals committed.
+//! whole lease (its own or the observer's, whichever is longer) of the observer's own monotonic time, during which the observer's renewals committed.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,6 +13,8 @@ pub struct Beat {
     pub replica: ReplicaId,
     /// Grows with every renewal.
     pub beat: u64,
+    /// How long it may stand still, as its replica said when it started.
+    pub lease: Duration,
 }
 
 /// What one observer has seen. Times are its own monotonic clock, one that counts suspension.
@@ -44,8 +46,11 @@ impl Watch {
             seen.insert(beat.replica.clone(), (beat.beat, since));
         }
         self.seen = seen;
-        let stood_still =
-            |beat: &&Beat| self.seen.get(&beat.replica).is_some_and(|(_, since)| now.saturating_sub(*since) >= self.lease);
+        // Replicas may be configured apart: nobody is judged by a shorter lease than it renews by.
+        let stood_still = |beat: &&Beat| {
+            let lease = self.lease.max(beat.lease);
+            self.seen.get(&beat.replica).is_some_and(|(_, since)| now.saturating_sub(*since) >= lease)
+        };
         beats.iter().filter(stood_still).cloned().collect()
     }
 
@@ -61,7 +66,7 @@ mod tests {
     use super::*;
 
     fn beat(n: u64) -> Vec<Beat> {
-        vec![Beat { replica: ReplicaId::from_text("other"), beat: n }]
+        vec![Beat { replica: ReplicaId::from_text("other"), beat: n, lease: at(10) }]
     }
 
     fn at(seconds: u64) -> Duration {
@@ -79,6 +84,16 @@ mod tests {
             assert_eq!(watch.renewed(at(second), &beat(5)), []);
         }
         assert_eq!(watch.renewed(at(10), &beat(5)), beat(5));
+    }
+
+    #[test]
+    fn replicas_of_different_leases_are_judged_by_the_longer_one() {
+        let of = |lease: u64| vec![Beat { lease: at(lease), ..beat(5).remove(0) }];
+        let lost_after = |own: u64, theirs: u64| {
+            let mut watch = Watch::new(at(own));
+            (0..100).find(|second| !watch.renewed(at(*second), &of(theirs)).is_empty())
+        };
+        assert_eq!((lost_after(10, 30), lost_after(10, 2), lost_after(10, 10)), (Some(30), Some(10), Some(10)));
     }
 
     #[test]

@@ -2,13 +2,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::tz::TimeZoneDatabase;
-
-use super::Replica;
 use super::shared::Shared;
+use super::{Replica, ZoneData};
 use crate::handler::{Channel, Handler};
-use crate::model::fingerprint::CanonicalError;
-use crate::model::{Fingerprint, JobDefinition};
+use crate::model::{Fingerprint, JobDefinition, RunId};
 use crate::roles::scheduler::Carried;
 use crate::store::Store;
 use crate::time::{SystemTimer, Timer};
@@ -58,11 +55,13 @@ pub struct Settings {
     pub deliveries: u32,
     /// Queues served.
     pub queues: Vec<String>,
+    /// Steps of this run are claimed and no others: of a replica that is there for one run.
+    pub only_run: Option<RunId>,
     /// End when nothing is left to do.
     pub until_idle: bool,
-    /// Finished runs are kept so long.
+    /// Finished runs are kept so long; at least as long as any job's `missed_window`.
     pub keep_runs: Duration,
-    /// Message and request keys are kept so long.
+    /// Message and request keys are kept so long; at least as long as any job's `missed_window`.
     pub keep_keys: Duration,
 }
 
@@ -84,6 +83,7 @@ impl Default for Settings {
             prefetch: 0,
             deliveries: 8,
             queues: vec!["default".to_owned()],
+            only_run: None,
             until_idle: false,
             keep_runs: 30 * DAY,
             keep_keys: 400 * DAY,
@@ -92,6 +92,9 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// A lease below this is refused: a renewal must fit into it several times.
+    pub const SHORTEST_LEASE: Duration = Duration::from_millis(500);
+
     /// Scales renewal, watch and self-fence to a lease, in the proportions of the defaults.
     pub fn with_lease(mut self, lease: Duration) -> Self {
         self.lease = lease;
@@ -134,7 +137,7 @@ pub struct ReplicaBuilder {
     store: Arc<dyn Store>,
     settings: Settings,
     timer: Arc<dyn Timer>,
-    zones: TimeZoneDatabase,
+    zones: ZoneData,
     definitions: Vec<JobDefinition>,
     handlers: BTreeMap<String, Arc<dyn Handler>>,
     channels: BTreeMap<String, Arc<dyn Channel>>,
@@ -146,7 +149,7 @@ impl ReplicaBuilder {
             store,
             settings: Settings::default(),
             timer: Arc::new(SystemTimer),
-            zones: jiff::tz::db().clone(),
+            zones: ZoneData::newest().clone(),
             definitions: Vec::new(),
             handlers: BTreeMap::new(),
             channels: BTreeMap::new(),
@@ -165,8 +168,8 @@ impl ReplicaBuilder {
         self
     }
 
-    /// Zone data; the system's or the bundled one by default.
-    pub fn zones(mut self, zones: TimeZoneDatabase) -> Self {
+    /// Zone data; [`ZoneData::newest`] by default.
+    pub fn zones(mut self, zones: ZoneData) -> Self {
         self.zones = zones;
         self
     }
@@ -218,14 +221,13 @@ impl ReplicaBuilder {
                 });
             }
         }
-        let hash = hash_of(definition).map_err(|error| BuildError::Definition { job: definition.name.clone(), error })?;
-        Ok(Carried { definition: definition.clone(), hash })
+        carried(definition.clone())
     }
 
     fn check_settings(&self) -> Result<(), BuildError> {
         let settings = &self.settings;
         let refuse = |text: &str| Err(BuildError::Settings(text.to_owned()));
-        if settings.lease < Duration::from_millis(500) {
+        if settings.lease < Settings::SHORTEST_LEASE {
             return refuse("`lease` is shorter than 500 ms; a renewal must fit into it several times");
         }
         if settings.renewal * 3 > settings.lease {
@@ -237,11 +239,29 @@ impl ReplicaBuilder {
         if settings.concurrency == 0 {
             return refuse("`concurrency` must be at least 1");
         }
-        Ok(())
+        let kept = settings.keep_runs.min(settings.keep_keys);
+        let beyond = |job: &&JobDefinition| !job.schedules.is_empty() && job.missed_window > kept;
+        match self.definitions.iter().find(beyond) {
+            // What was pruned is never opened again: its catch-up would end without a word.
+            Some(job) => refuse(&format!(
+                "job {:?}: its `missed_window` is longer than `keep_runs` or `keep_keys`; slots are caught up only while those last",
+                job.name
+            )),
+            None => Ok(()),
+        }
     }
 }
 
-fn hash_of(definition: &JobDefinition) -> Result<String, String> {
-    let json = serde_json::to_string(definition).map_err(|error| error.to_string())?;
-    Fingerprint::of_json(&json).map(|fingerprint| fingerprint.to_string()).map_err(|error: CanonicalError| error.to_string())
+/// A definition as it is registered and carried: with the hash of its JSON.
+///
+/// # Errors
+/// When a step's `spec` is no JSON.
+pub fn carried(definition: JobDefinition) -> Result<Carried, BuildError> {
+    let hash = serde_json::to_string(&definition)
+        .map_err(|error| error.to_string())
+        .and_then(|json| Fingerprint::of_json(&json).map_err(|error| error.to_string()));
+    match hash {
+        Ok(hash) => Ok(Carried { hash: hash.to_string(), definition }),
+        Err(error) => Err(BuildError::Definition { job: definition.name, error }),
+    }
 }

@@ -25,19 +25,22 @@ pub(super) async fn arrive(shared: &Arc<Shared>) -> Result<(), StoreError> {
 
 async fn enlist(shared: &Arc<Shared>) -> Result<(), StoreError> {
     let id = random_id()?;
+    let roles = shared.settings.roles;
     let mut info = ReplicaInfo {
         id: id.clone(),
         label: shared.settings.label.clone(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        tzdata: "unknown".to_owned(),
+        tzdata: if roles.scheduler { shared.zones.version().to_owned() } else { String::new() },
         jobs: std::collections::BTreeMap::new(),
-        handlers: shared.handlers.keys().cloned().collect(),
-        channels: shared.channels.keys().cloned().collect(),
+        handlers: if roles.agent { shared.handlers.keys().cloned().collect() } else { Vec::new() },
+        queues: if roles.agent { shared.settings.queues.clone() } else { Vec::new() },
+        channels: if roles.relay { shared.channels.keys().cloned().collect() } else { Vec::new() },
+        lease: shared.settings.lease,
     };
     let asked = shared.timer.elapsed();
     shared.store.enlist(&info).await?;
     for carried in &shared.carried {
-        match register(shared.store.as_ref(), &shared.zones, &id, carried).await {
+        match register(shared.store.as_ref(), &shared.rules(), &id, carried).await {
             Ok(job) => drop(info.jobs.insert(job, carried.hash.clone())),
             Err(RegisterError::Store(error)) => return Err(error),
             Err(error) => tracing::error!(%error, "the job is not carried; the others go on"),

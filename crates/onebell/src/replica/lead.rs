@@ -1,6 +1,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::health::Loop;
 use super::shared::Shared;
 use crate::roles::leader::Led;
 use crate::roles::{janitor, leader};
@@ -18,7 +19,7 @@ pub(super) async fn retain(shared: Arc<Shared>) -> Result<(), StoreError> {
         shared.timer.sleep(lease / 3).await;
         let Some(id) = shared.vouched().filter(|_| shared.phase.is_working()) else { continue };
         let retention = Retention {
-            jobs: shared.jobs.borrow().clone(),
+            jobs: shared.jobs.borrow().to_vec(),
             runs: shared.settings.keep_runs,
             keys: shared.settings.keep_keys,
             replicas: KEEP_REPLICAS,
@@ -28,7 +29,11 @@ pub(super) async fn retain(shared: Arc<Shared>) -> Result<(), StoreError> {
         let retention = &retention;
         let led =
             leader::pass(store, janitor::DUTY, &id, lease, |term| async move { janitor::pass(store, &term, retention).await });
-        match led.await {
+        let led = led.await;
+        if led.is_ok() {
+            shared.finished(Loop::Retention);
+        }
+        match led {
             Ok(Led::Done(pruned)) if pruned != Pruned::default() => tracing::info!(?pruned, "pruned"),
             Ok(_) => {}
             Err(error) if error.is_passing() => tracing::debug!(%error, "retention waits for the store"),

@@ -58,6 +58,11 @@ impl Phase {
         *self.0.borrow() == Stage::Working
     }
 
+    /// Work in hand has been asked to end.
+    pub(super) fn is_stopping(&self) -> bool {
+        *self.0.borrow() >= Stage::Stopping
+    }
+
     fn reach(&self, stage: Stage) {
         self.0.send_if_modified(|now| {
             let moved = stage > *now;

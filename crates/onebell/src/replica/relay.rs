@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering;
 
 use tokio::task::JoinSet;
 
+use super::health::Loop;
 use super::shared::Shared;
 use crate::roles::relay::{MessageWork, Relay};
 use crate::store::{MessageSettled, RelayStore};
@@ -39,6 +40,7 @@ impl Hands {
     async fn take(&mut self, shared: &Arc<Shared>, relay: &Relay) {
         let Some(replica) = shared.vouched() else { return };
         if relay.channels.is_empty() {
+            shared.finished(Loop::Relay);
             return;
         }
         if self.unsure {
@@ -48,10 +50,14 @@ impl Hands {
         }
         let free = shared.settings.deliveries.saturating_sub(u32::try_from(self.tasks.len()).unwrap_or(u32::MAX));
         if free == 0 {
+            shared.finished(Loop::Relay);
             return;
         }
         match relay.pass(&replica, free).await {
-            Ok(claimed) => claimed.into_iter().for_each(|work| self.begin(shared, work)),
+            Ok(claimed) => {
+                shared.finished(Loop::Relay);
+                claimed.into_iter().for_each(|work| self.begin(shared, work));
+            }
             Err(error) => {
                 self.unsure = true;
                 tracing::debug!(%error, "messages could not be claimed");
@@ -70,6 +76,9 @@ impl Hands {
         match ended {
             Ok((key, settled)) => {
                 self.keys.remove(&key);
+                if let Some(MessageSettled::Applied(status)) = settled {
+                    shared.pulse.count("messages", status.as_str(), 1);
+                }
                 if settled == Some(MessageSettled::Superseded) {
                     shared.prevented.superseded.fetch_add(1, Ordering::SeqCst);
                 }

@@ -3,16 +3,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use jiff::tz::TimeZoneDatabase;
 use tokio::sync::{Notify, watch};
 
 use super::builder::Settings;
 use super::coalesce::Coalescing;
+use super::health::{Loop, Pulse};
 use super::phase::Phase;
+use super::zones::ZoneData;
 use crate::handler::{Channel, Handler, Stopper, Vouch};
 use crate::model::watch::Beat;
 use crate::model::{JobId, ReplicaId, StepId};
-use crate::roles::scheduler::Carried;
+use crate::roles::scheduler::{Carried, Rules};
 use crate::store::{Prevented, Settled, Store};
 use crate::time::Timer;
 
@@ -22,14 +23,14 @@ pub(super) struct Shared {
     pub(super) agent_store: Arc<Coalescing>,
     pub(super) settings: Settings,
     pub(super) timer: Arc<dyn Timer>,
-    pub(super) zones: TimeZoneDatabase,
+    pub(super) zones: ZoneData,
     pub(super) carried: Vec<Carried>,
     pub(super) handlers: BTreeMap<String, Arc<dyn Handler>>,
     pub(super) channels: BTreeMap<String, Arc<dyn Channel>>,
     /// Who we are now: none before the first enlistment and between a loss and the next one.
     pub(super) identity: watch::Sender<Option<ReplicaId>>,
     /// Ids of the carried jobs, known after registration.
-    pub(super) jobs: watch::Sender<Vec<JobId>>,
+    pub(super) jobs: watch::Sender<Arc<[JobId]>>,
     pub(super) vouch: watch::Sender<Vouch>,
     pub(super) phase: Phase,
     pub(super) hints: Hints,
@@ -40,6 +41,9 @@ pub(super) struct Shared {
     /// Messages in hand.
     pub(super) deliveries: AtomicU64,
     pub(super) prevented: Counters,
+    pub(super) pulse: Pulse,
+    /// By the timer.
+    pub(super) begun: std::time::Duration,
 }
 
 /// One per role that sleeps.
@@ -84,12 +88,13 @@ impl Shared {
         store: Arc<dyn Store>,
         settings: Settings,
         timer: Arc<dyn Timer>,
-        zones: TimeZoneDatabase,
+        zones: ZoneData,
         carried: Vec<Carried>,
         handlers: BTreeMap<String, Arc<dyn Handler>>,
         channels: BTreeMap<String, Arc<dyn Channel>>,
     ) -> Self {
         Self {
+            begun: timer.elapsed(),
             agent_store: Arc::new(Coalescing::new(Arc::clone(&store))),
             store,
             settings,
@@ -99,7 +104,7 @@ impl Shared {
             handlers,
             channels,
             identity: watch::Sender::new(None),
-            jobs: watch::Sender::new(Vec::new()),
+            jobs: watch::Sender::new(Arc::from([])),
             vouch: watch::Sender::new(Vouch::default()),
             phase: Phase::default(),
             hints: Hints::default(),
@@ -107,7 +112,13 @@ impl Shared {
             in_hand: Mutex::default(),
             deliveries: AtomicU64::new(0),
             prevented: Counters::default(),
+            pulse: Pulse::default(),
         }
+    }
+
+    /// A pass of this loop came to its end.
+    pub(super) fn finished(&self, of: Loop) {
+        self.pulse.finished(of, self.timer.elapsed());
     }
 
     pub(super) fn lock<'a, T>(&self, mutex: &'a Mutex<T>) -> std::sync::MutexGuard<'a, T> {
@@ -116,9 +127,13 @@ impl Shared {
 
     /// Who we are, if the last renewal is fresh enough to take new work under that name.
     pub(super) fn vouched(&self) -> Option<ReplicaId> {
-        let vouch = *self.vouch.borrow();
-        let fresh = self.timer.elapsed() < vouch.renewed_at + vouch.term_after;
+        let fresh = self.vouch.borrow().is_fresh(self.timer.elapsed());
         if fresh { self.identity.borrow().clone() } else { None }
+    }
+
+    /// Whether work claimed as `replica` may begin: who was lost meanwhile, or is stopping, begins nothing.
+    pub(super) fn may_begin(&self, replica: &ReplicaId) -> bool {
+        !self.phase.is_stopping() && self.vouched().as_ref() == Some(replica)
     }
 
     /// Returns on a hint, or after `span`.
@@ -129,14 +144,21 @@ impl Shared {
         }
     }
 
+    /// The time-zone rules that this replica plans by.
+    pub(super) fn rules(&self) -> Rules<'_> {
+        Rules { zones: self.zones.zones(), version: self.zones.version(), patience: self.settings.lease }
+    }
+
     /// Counts what a settlement prevented, and wakes whoever may have something to do now.
     pub(super) fn settled(&self, settled: Option<&Settled>) {
         match settled {
-            Some(Settled::Applied { effects_already, messages_already, .. }) => {
+            Some(Settled::Applied { status, effects_already, messages_already, .. }) => {
+                self.pulse.count("attempts", status.as_str(), 1);
                 self.prevented.effects.fetch_add(u64::from(*effects_already), Ordering::SeqCst);
                 self.prevented.messages.fetch_add(u64::from(*messages_already), Ordering::SeqCst);
             }
             Some(Settled::Superseded) => {
+                self.pulse.count("attempts", "superseded", 1);
                 self.prevented.superseded.fetch_add(1, Ordering::SeqCst);
             }
             Some(Settled::Already) | None => {}

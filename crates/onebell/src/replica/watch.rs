@@ -1,5 +1,6 @@
 use std::sync::Arc;
 
+use super::health::Loop;
 use super::identity;
 use super::shared::Shared;
 use crate::handler::StopReason;
@@ -31,6 +32,7 @@ async fn renew_once(shared: &Arc<Shared>, id: &ReplicaId, watch: &mut Watch, awa
     let prevented = shared.prevented.take();
     match shared.store.renew(id, &prevented).await {
         Ok(Renewal::Renewed { beats, cancelling, .. }) => {
+            shared.finished(Loop::Renewal);
             shared.vouch.send_modify(|vouch| vouch.renewed_at = asked);
             if std::mem::take(away) {
                 tracing::info!("the store answers again");
@@ -104,7 +106,12 @@ pub(super) async fn supervise(shared: Arc<Shared>) -> Result<(), StoreError> {
             let believed = guard.believes(now, shared.timer.elapsed());
             supervisor::pass(store, &id, lost, believed).await
         };
-        match look.await {
+        let asked = look.await;
+        if let Ok(asked) = &asked {
+            shared.finished(Loop::Supervisor);
+            shared.pulse.count("recoveries", "asked", u64::from(*asked));
+        }
+        match asked {
             Ok(0) => {}
             Ok(asked) => {
                 tracing::info!(asked, "recovery asked for");

@@ -3,7 +3,9 @@ use std::sync::Arc;
 
 use tokio::task::JoinSet;
 
+use super::health::Loop;
 use super::shared::Shared;
+use crate::handler::StopReason;
 use crate::model::StepId;
 use crate::roles::agent::{Agent, Room, StepWork};
 use crate::store::{AgentStore, ClaimedStep, Settled};
@@ -69,12 +71,15 @@ impl Hands {
         let start = self.free(shared);
         let prefetch = shared.settings.prefetch.saturating_sub(count(self.waiting.len()));
         if self.alone || self.drain || start + prefetch == 0 {
+            shared.finished(Loop::Agent);
             return;
         }
-        let room =
-            Room { replica, jobs: shared.jobs.borrow().clone(), queues: shared.settings.queues.clone(), start, prefetch, idle };
+        let (jobs, queues, run) =
+            (shared.jobs.borrow().to_vec(), shared.settings.queues.clone(), shared.settings.only_run.clone());
+        let room = Room { replica, jobs, queues, start, prefetch, idle, run };
         match agent.pass(&room).await {
             Ok(taken) => {
+                shared.finished(Loop::Agent);
                 self.drain = taken.drain;
                 taken.work.into_iter().for_each(|work| self.receive(shared, work));
             }
@@ -115,7 +120,11 @@ impl Hands {
 
     fn begin(&mut self, shared: &Arc<Shared>, work: StepWork) {
         let attempt = attempt(&work.step);
-        shared.lock(&shared.in_hand).insert(attempt.clone(), work.stopper);
+        shared.lock(&shared.in_hand).insert(attempt.clone(), work.stopper.clone());
+        // Asked once it is in hand: whatever ends all work from now on ends this too.
+        if !shared.may_begin(work.step.claim.replica()) {
+            work.stopper.stop(StopReason::OwnStop);
+        }
         self.running.spawn(async move { (attempt, work.future.await) });
     }
 

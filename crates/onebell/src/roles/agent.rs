@@ -11,7 +11,7 @@ use tokio::sync::watch;
 
 use crate::handler::{Handler, Stopper, Vouch};
 use crate::model::step::Verdict;
-use crate::model::{JobId, ReplicaId};
+use crate::model::{JobId, ReplicaId, RunId};
 use crate::store::{AgentStore, ClaimSteps, ClaimedStep, Result, Settled, Settlement, StepOutput};
 use crate::time::Timer;
 
@@ -43,6 +43,8 @@ pub struct Room {
     pub prefetch: u32,
     /// Whether it holds no other step.
     pub idle: bool,
+    /// The only run it is there for, if there is one.
+    pub run: Option<RunId>,
 }
 
 /// A claimed step and the future that runs and settles it.
@@ -75,6 +77,7 @@ impl Agent {
             start: room.start,
             prefetch: room.prefetch,
             idle: room.idle,
+            run: room.run.clone(),
         };
         // The clock starts before the question, so that our deadline is never later than the store's.
         let asked = self.timer.elapsed();

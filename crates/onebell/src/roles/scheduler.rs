@@ -1,36 +1,53 @@
 //! The Scheduler opens runs for due slots, decides recovery requests, admits queued runs and closes
 //! deliveries. It never claims or runs a step.
 
+mod backfill;
 mod plan;
 mod register;
+mod rules;
 
-use jiff::tz::TimeZoneDatabase;
+use std::time::Duration;
 
+use futures_util::future::join_all;
+
+pub use backfill::{BACKFILL_MAX, Backfilled, backfill};
 pub use plan::{pause, resume};
 pub use register::{Carried, RegisterError, register};
+pub use rules::Rules;
 
 use crate::model::recovery::Grant;
+use crate::model::zone_version::Left;
 use crate::model::{JobId, Moment};
 use crate::store::{Opened, Result, SchedulerStore};
 
 /// Bounds of one pass.
 const LIMIT: u32 = 200;
+/// Jobs whose slots are opened side by side: their commits share a write to the disk.
+const AT_ONCE: usize = 4;
 
 /// What one pass did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Report {
+    /// Jobs planned.
+    pub planned: u32,
     /// Runs opened.
     pub opened: u32,
     /// Slots recorded as skipped by overlap.
     pub skipped: u32,
     /// Plans that another scheduler had carried out first.
     pub stale: u32,
+    /// Due jobs that were left to a replica with newer time-zone data.
+    pub left: u32,
+    /// The newest version of a live replica, when it is newer than ours; looked up when something is due.
+    pub newer_zones: Option<String>,
     /// Recovery requests granted.
     pub granted: u32,
     /// Runs admitted.
     pub admitted: u32,
     /// Delivering steps closed.
     pub closed: u32,
+    /// Runs found that are not over in time.
+    pub late: u32,
     /// The next known slot of the carried jobs.
     pub next_slot: Option<Moment>,
     /// The store's now, as the pass saw it.
@@ -42,18 +59,34 @@ impl Report {
     pub fn moved(&self) -> bool {
         self.opened + self.granted + self.admitted + self.closed > 0
     }
+
+    /// How long there is nothing to plan, at most `poll`. What is due and was not planned now is looked at again after `poll`.
+    pub fn until_next(&self, poll: Duration) -> Duration {
+        match self.next_slot {
+            Some(slot) if slot > self.now => slot.since(self.now).min(poll),
+            Some(_) if self.planned + self.stale > 0 => Duration::ZERO,
+            _ => poll,
+        }
+    }
 }
 
 /// One look at everything that the Scheduler decides. `opens`: whether the store's clock is believed enough to open
-/// slots. A job that cannot be planned is logged and does not stop the others.
-pub async fn pass(store: &dyn SchedulerStore, zones: &TimeZoneDatabase, carried: &[JobId], opens: bool) -> Result<Report> {
+/// slots. A job that cannot be planned is logged and does not stop the others. `left` is what earlier passes left to others.
+pub async fn pass(
+    store: &dyn SchedulerStore,
+    rules: &Rules<'_>,
+    left: &mut Left,
+    carried: &[JobId],
+    opens: bool,
+) -> Result<Report> {
     let mut report = Report { granted: grant_requests(store).await?, ..Report::default() };
     report.now = store.scheduler_now().await?;
     if opens {
-        open_due(store, zones, carried, &mut report).await?;
+        open_due(store, rules, left, carried, &mut report).await?;
     }
     report.closed = store.close_deliveries(LIMIT).await?;
     report.admitted = store.admit_runs(carried, LIMIT).await?;
+    report.late = store.tell_late_finishes(LIMIT).await?;
     report.next_slot = store.next_slot(carried).await?;
     Ok(report)
 }
@@ -74,24 +107,46 @@ async fn grant_requests(store: &dyn SchedulerStore) -> Result<u32> {
     Ok(granted)
 }
 
-async fn open_due(store: &dyn SchedulerStore, zones: &TimeZoneDatabase, carried: &[JobId], report: &mut Report) -> Result<()> {
-    for job in store.due_jobs(carried, LIMIT).await? {
-        let plan = match plan::slots_until(&job, zones, report.now) {
-            Ok(plan) => plan,
-            Err(error) => {
-                tracing::error!(job = job.definition.name, %error, "the job cannot be planned; the others go on");
-                continue;
-            }
-        };
-        match store.open_slots(&plan).await {
-            Ok(Opened::Applied { opened, skipped }) => {
-                report.opened += opened;
-                report.skipped += skipped;
-            }
-            Ok(Opened::Stale) => report.stale += 1,
-            Err(error) if error.is_passing() => return Err(error),
-            Err(error) => tracing::error!(job = job.definition.name, %error, "slots could not be opened; the other jobs go on"),
+async fn open_due(
+    store: &dyn SchedulerStore,
+    rules: &Rules<'_>,
+    left: &mut Left,
+    carried: &[JobId],
+    report: &mut Report,
+) -> Result<()> {
+    let due = store.due_jobs(carried, LIMIT).await?;
+    let elsewhere = rules::elsewhere(store, rules, left, &due, report.now).await?;
+    report.newer_zones = elsewhere.newest;
+    let mut plans = Vec::new();
+    for job in due {
+        if elsewhere.jobs.contains(&job.id) {
+            report.left += 1;
+            continue;
         }
+        match plan::slots_until(&job, rules.zones, report.now) {
+            Ok(plan) => plans.push((job.definition.name, plan)),
+            Err(error) => tracing::error!(job = job.definition.name, %error, "the job cannot be planned; the others go on"),
+        }
+    }
+    for some in plans.chunks(AT_ONCE) {
+        let answers = join_all(some.iter().map(|(_, plan)| store.open_slots(plan))).await;
+        for ((job, _), answer) in some.iter().zip(answers) {
+            count_opened(report, job, answer)?;
+        }
+    }
+    Ok(())
+}
+
+fn count_opened(report: &mut Report, job: &str, answer: Result<Opened>) -> Result<()> {
+    match answer {
+        Ok(Opened::Applied { opened, skipped }) => {
+            report.planned += 1;
+            report.opened += opened;
+            report.skipped += skipped;
+        }
+        Ok(Opened::Stale) => report.stale += 1,
+        Err(error) if error.is_passing() => return Err(error),
+        Err(error) => tracing::error!(job, %error, "slots could not be opened; the other jobs go on"),
     }
     Ok(())
 }

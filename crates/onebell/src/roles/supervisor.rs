@@ -11,10 +11,13 @@ use crate::store::{Result, SupervisorStore, Sweep};
 const SWEEP_LIMIT: u32 = 500;
 /// A run in which nothing moves for this long is asked for.
 const STUCK_AFTER: Duration = Duration::from_secs(10);
+/// A ready step that nobody could claim for this long is parked: time enough for a restart or a deployment.
+const ABSENT_AFTER: Duration = Duration::from_secs(60);
 
 /// Asks for everything that is overdue or abandoned: how many requests were new.
 ///
 /// `lost`: replicas that the caller's watch found lost. `judge_time`: whether the store's clock is believed.
 pub async fn pass(store: &dyn SupervisorStore, by: &ReplicaId, lost: Vec<Beat>, judge_time: bool) -> Result<u32> {
-    store.request_recovery(&Sweep { by: by.clone(), lost, judge_time, stuck_after: STUCK_AFTER, limit: SWEEP_LIMIT }).await
+    let (stuck_after, absent_after) = (STUCK_AFTER, ABSENT_AFTER);
+    store.request_recovery(&Sweep { by: by.clone(), lost, judge_time, stuck_after, absent_after, limit: SWEEP_LIMIT }).await
 }

@@ -9,8 +9,11 @@ use std::time::Duration;
 use crate::store::Result;
 use crate::time::StoreClock;
 
+mod administer;
 mod admission;
 mod agent;
+mod alarms;
+mod batch;
 mod claim;
 mod columns;
 mod decide;
@@ -22,10 +25,13 @@ mod janitor;
 mod jobs;
 mod leader;
 mod ledger;
+mod many;
 mod messages;
 mod migrate;
 mod new_steps;
 mod operator;
+#[cfg(test)]
+mod plans;
 mod pool;
 mod read;
 mod relay;
@@ -43,6 +49,8 @@ mod url;
 mod views;
 mod work;
 
+/// The driver whose transaction [`work`] hands over, in the version that fits.
+pub use tokio_postgres;
 pub use work::work;
 
 use pool::Pool;
@@ -60,7 +68,11 @@ pub struct PostgresStore {
     query_limit: Duration,
     begin_write: String,
     begin_read: String,
+    begin_look: String,
 }
+
+/// What people look at may count whole tables, and holds nothing that others wait for.
+const LOOK_LIMIT: Duration = Duration::from_secs(30);
 
 impl std::fmt::Debug for PostgresStore {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -92,7 +104,7 @@ impl PostgresStore {
 }
 
 /// How to connect.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 #[must_use]
 pub struct Builder {
     url: String,
@@ -101,6 +113,13 @@ pub struct Builder {
     limits: Limits,
     sql_role: Option<String>,
     query_limit: Duration,
+}
+
+impl std::fmt::Debug for Builder {
+    /// Without the URL: it may hold a password.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Builder").field("connections", &self.connections).field("limits", &self.limits).finish_non_exhaustive()
+    }
 }
 
 impl Builder {
@@ -123,6 +142,12 @@ impl Builder {
         let at_least = |span: Duration| span.max(Duration::from_millis(1));
         self.limits = Limits { statement: at_least(statement), lock: at_least(lock), idle: at_least(idle) };
         self
+    }
+
+    /// The defaults of [`Builder::timeouts`] in proportion to the replicas' lease, where that is shorter than 10 s.
+    pub fn lease(self, lease: Duration) -> Self {
+        let lease = lease.min(Duration::from_secs(10));
+        self.timeouts(lease / 2, lease * 3 / 10, lease * 8 / 10)
     }
 
     /// Statements of `sql` steps and queries run as this role (`SET LOCAL ROLE`); default: as the connection's own.
@@ -176,6 +201,7 @@ impl Builder {
             query_limit: self.query_limit,
             begin_write: self.limits.begin_write(),
             begin_read: self.limits.begin_read(),
+            begin_look: Limits { statement: LOOK_LIMIT, ..self.limits }.begin_look(),
         })
     }
 }

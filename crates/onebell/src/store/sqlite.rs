@@ -8,7 +8,10 @@
 
 mod admission;
 mod agent;
+mod alarms;
+mod batch;
 mod builder;
+mod clock;
 mod columns;
 mod connection;
 mod courtesy;
@@ -53,6 +56,8 @@ use std::sync::Arc;
 pub use builder::SqliteBuilder;
 pub use file_system::{FsKind, refuse_network_fs};
 pub use migrate::Schema;
+/// The driver whose connection [`work`] hands over, in the version that fits.
+pub use rusqlite;
 pub use user_work::work;
 
 use engine::{Engine, Verb};

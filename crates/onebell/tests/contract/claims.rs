@@ -1,8 +1,17 @@
 //! What an agent gets, and what it never gets.
 
-use onebell::model::ReplicaId;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use onebell::handler::{Context, Done, Handler, Outcome, Vouch};
+use onebell::model::job::OnLost;
+use onebell::model::message::NewMessage;
 use onebell::model::step::StepStatus;
-use onebell::store::{ClaimSteps, ClaimedStep};
+use onebell::model::{Key, ReplicaId};
+use onebell::roles::agent::{Agent, Room};
+use onebell::store::{AgentStore, ClaimSteps, ClaimedStep};
+use onebell::time::ManualTimer;
 
 use super::given::*;
 use super::world::World;
@@ -14,12 +23,16 @@ contract!(
     a_replica_that_is_not_live_claims_nothing,
     a_step_is_not_claimed_before_it_is_ready,
     a_step_that_must_run_alone_is_taken_by_an_idle_agent_and_nothing_beside_it,
+    a_step_that_must_run_alone_stops_nobody_who_could_not_take_it,
     claims_go_by_priority_then_by_readiness_then_by_id,
     i10_a_claim_takes_no_more_than_was_asked_for,
     i2_a_step_has_one_owner_however_many_agents_ask_at_once,
     i8_starting_a_lapsed_claim_does_not_bring_it_back,
     only_carried_jobs_handlers_and_queues_are_claimed,
     starting_is_safe_to_repeat_and_says_which_claims_still_hold,
+    who_is_there_for_one_run_claims_no_other,
+    a_step_whose_message_would_hide_an_alarm_fails,
+    what_its_replica_no_longer_vouches_for_when_the_answer_comes_is_not_begun,
 );
 
 fn names(claimed: &[ClaimedStep]) -> Vec<&str> {
@@ -226,4 +239,127 @@ async fn starting_is_safe_to_repeat_and_says_which_claims_still_hold(world: Worl
     assert!(again.claim.step() == claims[1].step() && !again.started);
     assert_eq!(world.store.start_steps(&claims[1..2]).await.unwrap(), [false], "ours, but by another attempt");
     assert!(world.store.held_steps(&a).await.unwrap().iter().any(|held| held.claim == again.claim && !held.started));
+}
+
+async fn a_step_that_must_run_alone_stops_nobody_who_could_not_take_it(world: World) {
+    let poison = with(step_on_lost("poison", OnLost::Retry), |step| {
+        (step.queue, step.handler) = ("slow".to_owned(), "rare".to_owned());
+    });
+    let run = world.open_run(&job("j", vec![poison])).await;
+    let (a, b) = (world.replica("a").await, world.replica("b").await);
+    let rare = |ask: ClaimSteps| ClaimSteps { handlers: vec!["rare".to_owned()], queues: vec!["slow".to_owned()], ..ask };
+    world.store.claim_steps(&rare(world.asks(&a, 1))).await.unwrap();
+    world.declare_lost(&a).await;
+    world.register(&job("others", vec![step("x")])).await;
+    let all = rare(ClaimSteps { idle: false, ..world.asks(&b, 1) });
+    let without = [
+        ClaimSteps { jobs: vec![world.job_id("others")], ..all.clone() },
+        ClaimSteps { handlers: handlers(), ..all.clone() },
+        ClaimSteps { queues: vec!["default".to_owned()], ..all.clone() },
+    ];
+    for ask in without {
+        for idle in [true, false] {
+            let answer = world.store.claim_steps(&ClaimSteps { idle, ..ask.clone() }).await.unwrap();
+            assert!(!answer.drain && answer.claimed.is_empty(), "{ask:?}");
+        }
+    }
+    assert!(world.store.claim_steps(&all).await.unwrap().drain, "who could take it is told to make room");
+    // Taken alone, it fails in passing: while it waits out its backoff it stops nobody either.
+    let taken = world.store.claim_steps(&rare(world.asks(&b, 1))).await.unwrap().claimed.remove(0);
+    assert_eq!(world.settle(retries(&taken.claim)).await, applied(StepStatus::Pending));
+    let answer = world.store.claim_steps(&ClaimSteps { idle: true, ..all.clone() }).await.unwrap();
+    assert!(!answer.drain && answer.claimed.is_empty());
+    assert!(!world.store.claim_steps(&all).await.unwrap().drain);
+    world.clock.set(world.step(&run, "poison").await.ready_at.unwrap());
+    assert!(world.store.claim_steps(&all).await.unwrap().drain);
+}
+
+async fn who_is_there_for_one_run_claims_no_other(world: World) {
+    let first = world.open_run(&job("first", vec![step("a")])).await;
+    let second = world.open_run(&job("second", vec![step("a"), step("b")])).await;
+    let a = world.replica("a").await;
+    let only = |run: &onebell::model::RunId| ClaimSteps { run: Some(run.clone()), ..world.asks(&a, 5) };
+    let claimed = world.store.claim_steps(&only(&second)).await.unwrap().claimed;
+    assert!(claimed.len() == 2 && claimed.iter().all(|step| *step.claim.run() == second), "{claimed:?}");
+    assert_eq!(world.step_status(&first, "a").await, "pending");
+    // One that must run alone is found for its own run, and stops nobody who is there for another.
+    world.declare_lost(&a).await;
+    let b = world.replica("b").await;
+    let answer = world.store.claim_steps(&ClaimSteps { run: Some(first), idle: false, ..world.asks(&b, 1) }).await.unwrap();
+    assert!(answer.claimed.len() == 1 && !answer.drain, "{answer:?}");
+    let answer = world.store.claim_steps(&ClaimSteps { run: Some(second), ..world.asks(&b, 9) }).await.unwrap();
+    assert!(answer.claimed.len() == 1 && answer.claimed[0].alone, "{answer:?}");
+}
+
+async fn a_step_whose_message_would_hide_an_alarm_fails(world: World) {
+    let replica = world.replica("a").await;
+    let run = world.open_run(&job("j", vec![step("a")])).await;
+    let handler = |_: Context| {
+        let message = NewMessage { key: Key::new("alarm/failed/j/1").unwrap(), ..mail("m") };
+        std::future::ready(Outcome::Done(Done { messages: vec![message], ..Done::default() }))
+    };
+    let agent = world.agent(Arc::new(handler), &ManualTimer::default(), &always_vouched());
+    let mut taken = agent.pass(&world.room(replica)).await.unwrap().work;
+    taken.remove(0).future.await;
+    let step = world.step(&run, "a").await;
+    assert_eq!(step.status, "failed");
+    assert!(step.error.unwrap().contains("choose another key"));
+    assert_eq!(world.rows("outbox", "true").await, 0);
+}
+
+/// Vouched for as long as a test lasts.
+fn always_vouched() -> tokio::sync::watch::Sender<Vouch> {
+    tokio::sync::watch::Sender::new(Vouch { renewed_at: seconds(0), term_after: MINUTE * 99, kill_after: MINUTE * 100 })
+}
+
+impl World {
+    /// The Agent itself, which runs every step by this handler.
+    fn agent(&self, handler: Arc<dyn Handler>, timer: &ManualTimer, vouch: &tokio::sync::watch::Sender<Vouch>) -> Agent {
+        let handlers: BTreeMap<_, _> = handlers().into_iter().map(|name| (name, Arc::clone(&handler))).collect();
+        let store = Arc::clone(&self.store) as Arc<dyn AgentStore>;
+        Agent { store, timer: Arc::new(timer.clone()), handlers, vouch: vouch.subscribe() }
+    }
+
+    fn room(&self, replica: ReplicaId) -> Room {
+        let queues = vec!["default".to_owned()];
+        Room { replica, jobs: self.carried(), queues, start: 2, prefetch: 1, idle: true, run: None }
+    }
+}
+
+/// A claim may be answered long after it was asked for: whoever waited for a lock, or stood still, begins nothing then.
+async fn what_its_replica_no_longer_vouches_for_when_the_answer_comes_is_not_begun(world: World) {
+    let replica = world.replica("a").await;
+    let steps = vec![with(step("begun"), |step| step.priority = 1), step_on_lost("late", OnLost::Hold), step("prefetched")];
+    let run = world.open_run(&job("j", steps)).await;
+    let began = Arc::new(AtomicU32::new(0));
+    let counter = Arc::clone(&began);
+    let handler = move |_: Context| {
+        counter.fetch_add(1, Ordering::SeqCst);
+        std::future::ready(Outcome::done())
+    };
+    let timer = ManualTimer::default();
+    let vouch = tokio::sync::watch::Sender::new(Vouch { renewed_at: seconds(0), term_after: seconds(7), kill_after: seconds(9) });
+    let (agent, room) = (world.agent(Arc::new(handler), &timer, &vouch), world.room(replica));
+    let mut work = agent.pass(&room).await.unwrap().work.into_iter();
+    work.next().unwrap().future.await;
+    timer.advance(seconds(7));
+    for late in work {
+        late.future.await;
+    }
+    assert_eq!(began.load(Ordering::SeqCst), 1, "what was vouched for");
+    assert_eq!(world.step_status(&run, "begun").await, "succeeded");
+    for name in ["late", "prefetched"] {
+        let step = world.step(&run, name).await;
+        assert_eq!((step.status.as_str(), step.tries, step.attempts[0].outcome.as_str()), ("pending", 0, "given_back"), "{name}");
+    }
+    // Vouched for all the time, but the claim itself has lapsed.
+    vouch.send_modify(|vouch| vouch.renewed_at = seconds(7));
+    let work: Vec<_> = agent.pass(&room).await.unwrap().work.into_iter().filter(|work| work.step.started).collect();
+    assert!(!work.is_empty());
+    timer.advance(TIMEOUT);
+    vouch.send_modify(|vouch| vouch.renewed_at = seconds(7) + TIMEOUT);
+    for lapsed in work {
+        lapsed.future.await;
+    }
+    assert_eq!(began.load(Ordering::SeqCst), 1, "what had lapsed was not begun");
 }

@@ -9,6 +9,7 @@ use onebell::model::message::{InDoubtPolicy, NewMessage};
 use onebell::model::retry::RetryPolicy;
 use onebell::model::step::{StepStatus, Verdict};
 use onebell::model::{Claim, Effect, Fingerprint, JobDefinition, JobId, Key, Moment, ReplicaId, RunId, StepDefinition};
+use onebell::roles::scheduler::Rules;
 use onebell::store::{Actor, ClaimSteps, ClaimedStep, Settled, Settlement, StepDetail, StepOutput, Store, Trigger, Triggered};
 use tokio::sync::Barrier;
 
@@ -90,6 +91,11 @@ pub(crate) fn minutely(name: &str, overlap: Overlap) -> JobDefinition {
             dst: onebell::model::job::Dst::Vixie,
         }];
     })
+}
+
+/// Time-zone rules, said to be of a version.
+pub(crate) fn rules<'a>(zones: &'a jiff::tz::TimeZoneDatabase, version: &'a str) -> Rules<'a> {
+    Rules { zones, version, patience: seconds(10) }
 }
 
 /// The slot that is due `n` minutes after every test's beginning.
@@ -220,6 +226,7 @@ impl World {
             start,
             prefetch: 0,
             idle: true,
+            run: None,
         }
     }
 

@@ -12,6 +12,7 @@ contract!(
     a_resigned_duty_is_free_at_once_and_its_epoch_grows,
     a_term_runs_out_unless_a_pass_of_the_duty_completed,
     i3_a_stale_leaders_guarded_write_changes_nothing,
+    i3_an_old_term_of_the_same_holder_or_of_a_restored_store_is_nothing,
     i8_asking_again_does_not_extend_a_term,
     k07_02_an_idle_leader_does_not_flap,
     one_of_many_candidates_takes_a_free_duty,
@@ -112,6 +113,13 @@ async fn two_duties_have_leaders_of_their_own(world: World) {
     let first = world.store.campaign("retention", &a, LEASE).await.unwrap().unwrap();
     let second = world.store.campaign("the user's own", &b, LEASE).await.unwrap().unwrap();
     assert_eq!((first.epoch(), second.epoch()), (1, 1));
+    world.pass(seconds(6));
+    assert!(world.store.report_duty(&first, LEASE).await.unwrap());
+    world.pass(seconds(6));
+    assert_eq!(world.store.campaign("retention", &b, LEASE).await.unwrap(), None, "its pass completed");
+    assert!(world.store.campaign("the user's own", &a, LEASE).await.unwrap().is_some(), "nothing was reported of this one");
+    world.store.resign(&first).await.unwrap();
+    assert_eq!(world.store.campaign("the user's own", &b, LEASE).await.unwrap(), None, "somebody let go of the other");
 }
 
 async fn i3_a_stale_leaders_guarded_write_changes_nothing(world: World) {
@@ -129,4 +137,23 @@ async fn i3_a_stale_leaders_guarded_write_changes_nothing(world: World) {
     world.store.resign(&term).await.unwrap();
     world.store.campaign(DUTY, &a, LEASE).await.unwrap().unwrap();
     assert_eq!(prune_all(&world, &term).await, Guarded::Superseded, "also after it let go");
+}
+
+async fn i3_an_old_term_of_the_same_holder_or_of_a_restored_store_is_nothing(world: World) {
+    let (a, zombie) = (world.replica("a").await, ReplicaId::from_text("zombie"));
+    let before = World::sqlite().await;
+    before.replica("zombie").await;
+    let restored = before.store.campaign(DUTY, &zombie, LEASE).await.unwrap().unwrap();
+    let old = world.store.campaign(DUTY, &a, LEASE).await.unwrap().unwrap();
+    assert_eq!(restored.epoch(), old.epoch());
+    assert!(!world.store.report_duty(&restored, LEASE).await.unwrap());
+    assert_eq!(prune_all(&world, &restored).await, Guarded::Superseded);
+    world.store.resign(&restored).await.unwrap();
+    assert!(world.store.report_duty(&old, LEASE).await.unwrap(), "it let go of nothing");
+    world.pass(LEASE + seconds(1));
+    let new = world.store.campaign(DUTY, &a, LEASE).await.unwrap().unwrap();
+    assert_eq!((new.epoch(), new.holder()), (2, old.holder()));
+    assert!(!world.store.report_duty(&old, LEASE).await.unwrap());
+    assert_eq!(prune_all(&world, &old).await, Guarded::Superseded);
+    assert!(matches!(prune_all(&world, &new).await, Guarded::Done(_)));
 }

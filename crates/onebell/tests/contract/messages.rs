@@ -163,6 +163,10 @@ async fn i9_a_step_run_again_still_waits_for_its_message_in_doubt(world: World) 
 }
 
 async fn a_failed_message_fails_its_step_only_where_that_is_declared(world: World) {
+    let bystander = with(step("a"), |step| step.on_message_failed = OnMessageFailed::Fail);
+    let beside = world.open_run(&job("beside", vec![bystander])).await;
+    let claim = world.claim_one(&world.replica("a").await).await.claim;
+    world.settle(puts(&claim, vec![NewMessage { channel: "sms".to_owned(), ..mail("beside") }])).await;
     for (name, policy, end) in [("lenient", OnMessageFailed::Continue, "succeeded"), ("strict", OnMessageFailed::Fail, "failed")]
     {
         let strictness = with(step("a"), |step| step.on_message_failed = policy);
@@ -175,6 +179,8 @@ async fn a_failed_message_fails_its_step_only_where_that_is_declared(world: Worl
         world.send_all().await;
         assert_eq!(world.close().await, 1);
         assert_eq!((world.step_status(&run, "a").await.as_str(), world.run_status(&run).await.as_str()), (end, end));
+        assert_eq!(world.step(&run, "a").await.attempts.last().is_some_and(|attempt| attempt.error.is_some()), end == "failed");
+        assert_eq!(world.step_status(&beside, "a").await, "delivering", "its message is still on its way");
     }
 }
 

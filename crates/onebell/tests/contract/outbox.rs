@@ -187,6 +187,8 @@ async fn i9_a_settlement_is_already_when_its_acknowledgement_was_lost(world: Wor
         }
         assert!(matches!(world.deliver(&claim, delivery.clone()).await, MessageSettled::Applied(_)), "{name}");
         let before = world.store.message(name).await.unwrap();
+        let finished_at = before.as_ref().and_then(|message| message.finished_at);
+        assert_eq!(finished_at, Some(world.now()).filter(|_| matches!(name, "yes" | "no")), "{name}");
         assert_eq!(world.deliver(&claim, delivery).await, MessageSettled::Already, "{name}");
         assert_eq!(world.store.message(name).await.unwrap(), before, "{name}");
         // Out of the way of the next.

@@ -84,6 +84,7 @@ async fn progress_under_an_old_attempt_is_superseded(world: World) {
 async fn progress_of_a_replica_that_is_not_live_is_superseded(world: World) {
     world.open_run(&job("j", vec![step("a")])).await;
     let left = world.replica("left").await;
+    world.replica("live").await;
     let claim = world.claim_one(&left).await.claim;
     world.store.leave(&left).await.unwrap();
     assert_eq!(world.store.extend_step(&claim).await.unwrap(), Extension::Superseded);

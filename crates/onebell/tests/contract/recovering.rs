@@ -12,9 +12,19 @@ use super::world::World;
 /// After how long a run in which nothing moves is asked for.
 pub(crate) const STUCK_AFTER: Duration = Duration::from_secs(30);
 
+/// After how long a ready step that nobody carries is asked for.
+pub(crate) const ABSENT_AFTER: Duration = Duration::from_secs(60);
+
 /// A sweep that judges the time and knows nobody lost.
 pub(crate) fn sweep() -> Sweep {
-    Sweep { by: ReplicaId::from_text("watcher"), lost: Vec::new(), judge_time: true, stuck_after: STUCK_AFTER, limit: 100 }
+    Sweep {
+        by: ReplicaId::from_text("watcher"),
+        lost: Vec::new(),
+        judge_time: true,
+        stuck_after: STUCK_AFTER,
+        absent_after: ABSENT_AFTER,
+        limit: 100,
+    }
 }
 
 /// Everybody else's beats and what is to be ended; none: this replica is lost.
@@ -36,7 +46,7 @@ impl World {
     pub(crate) async fn beat(&self, replica: &ReplicaId) -> Beat {
         let replicas = self.store.replicas().await.unwrap();
         let found = replicas.iter().find(|view| view.id == replica.as_str()).expect("an enlisted replica");
-        Beat { replica: replica.clone(), beat: found.beat }
+        Beat { replica: replica.clone(), beat: found.beat, lease: Duration::from_secs(10) }
     }
 
     /// Asks for the replica's loss, with the beat that stands.

@@ -10,8 +10,10 @@ use super::recovering::sweep;
 use super::world::World;
 
 contract!(
+    a_grant_is_about_one_request_of_its_kind_and_attempt,
     a_granted_request_is_kept_with_its_time,
     a_loss_is_granted_only_while_the_beat_is_unchanged,
+    a_loss_is_refused_when_the_replica_left_meanwhile,
     a_lost_message_is_ready_at_no_cost_before_the_mark_and_in_doubt_after_it,
     a_refused_request_does_not_block_the_next,
     a_request_is_refused_when_the_row_moved_on,
@@ -296,4 +298,45 @@ async fn i10_total_time_counts_on_over_a_loss(world: World) {
     assert!(step.alone);
     world.pass(seconds(11));
     assert_eq!(status_of(&world.settle(retries(&step.claim)).await), onebell::model::step::StepStatus::Exhausted);
+}
+
+/// A message whose key is the step's id: only the kind tells the two requests apart.
+async fn a_grant_is_about_one_request_of_its_kind_and_attempt(world: World) {
+    let run = world.open_run(&job("j", vec![step("a")])).await;
+    let a = world.replica("a").await;
+    let id = world.claim_one(&a).await.claim.step().to_string();
+    world.put("mails", vec![mail(&id)]).await;
+    world.take(&a).await;
+    world.pass(TIMEOUT + seconds(1));
+    assert_eq!(world.sweeps().await, 2);
+    assert_eq!(world.grant(RequestKind::Message, &id).await, Grant::Granted { moved: 1 });
+    assert_eq!((world.message_status(&id).await, world.step_status(&run, "a").await.as_str()), (MessageStatus::Ready, "running"));
+    assert_eq!(world.open_request(RequestKind::Step, &id).await.status, RequestStatus::Open);
+    assert_eq!(world.grant(RequestKind::Step, &id).await, Grant::Granted { moved: 1 });
+    let granted_at = world.now();
+    // The next attempt has a request of its own: refused, it takes nothing of the first one's with it.
+    let again = world.claim_one(&a).await.claim;
+    world.pass(TIMEOUT + seconds(1));
+    assert_eq!(world.sweeps().await, 1);
+    world.settle(succeeds(&again)).await;
+    assert_eq!(world.grant(RequestKind::Step, &id).await, Grant::Refused);
+    let kept = world.store.recoveries(9).await.unwrap();
+    assert_eq!(kept.len(), 2);
+    assert!(kept.iter().all(|request| request.attempt == 1 && request.granted_at == Some(granted_at)), "{kept:?}");
+}
+
+async fn a_loss_is_refused_when_the_replica_left_meanwhile(world: World) {
+    let run = world.open_run(&job("j", vec![step("a")])).await;
+    let a = world.replica("a").await;
+    world.claim_one(&a).await;
+    world.asks_for_loss(&a).await;
+    let left_at = world.now();
+    world.store.leave(&a).await.unwrap();
+    assert_eq!(world.grant(RequestKind::Replica, "a").await, Grant::Refused);
+    world.pass(seconds(1));
+    world.store.leave(&a).await.unwrap();
+    let view = world.store.replicas().await.unwrap().remove(0);
+    assert_eq!((view.left_at, view.lost_at), (Some(left_at), None), "it left once");
+    assert_eq!((world.sweeps().await, world.grant_all().await), (1, 1), "what it still held is found by its owner's absence");
+    assert_eq!(world.step_status(&run, "a").await, "pending");
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use onebell::model::job::Overlap;
 use onebell::model::overlap::Origin;
 use onebell::model::{JobId, Term};
-use onebell::store::{Guarded, Opened, PlannedSlot, Pruned, Retention};
+use onebell::store::{Guarded, Opened, PlannedSlot, Prevented, Pruned, Retention};
 
 use super::given::*;
 use super::world::World;
@@ -19,6 +19,7 @@ contract!(
     only_carried_jobs_are_pruned,
     pruned_before_moves_with_the_rows_and_only_forward,
     replicas_that_are_gone_are_forgotten_and_live_ones_are_not,
+    what_a_forgotten_replica_prevented_stays_counted,
 );
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
@@ -186,4 +187,20 @@ async fn replicas_that_are_gone_are_forgotten_and_live_ones_are_not(world: World
     let kept: Vec<_> = world.store.replicas().await.unwrap().into_iter().map(|view| view.id).collect();
     assert_eq!(kept, ["leader", "live"]);
     assert!(world.renews(&lost).await.is_none(), "its row is gone, and it is still told that it is lost");
+}
+
+async fn what_a_forgotten_replica_prevented_stays_counted(world: World) {
+    let term = term(&world).await;
+    let some = Prevented { slots: 1, effects: 2, messages: 3, superseded: 4 };
+    for name in ["first", "second", "live"] {
+        let replica = world.replica(name).await;
+        world.store.renew(&replica, &some).await.unwrap();
+    }
+    for (name, left) in [("first", 1), ("second", 1), ("nobody", 0)] {
+        world.store.leave(&onebell::model::ReplicaId::from_text(name)).await.unwrap();
+        world.pass(DAY * 8);
+        assert_eq!(done(prune_all(&world, &term).await).replicas, left);
+        let sum = Prevented { slots: 3, effects: 6, messages: 9, superseded: 12 };
+        assert_eq!(world.store.status().await.unwrap().prevented, sum, "after {name}");
+    }
 }

@@ -32,7 +32,16 @@ impl World {
     /// A plan that moves nothing and opens nothing.
     pub(super) async fn plan(&self, id: &JobId) -> SlotPlan {
         let JobState { version, cursor, next_slot, .. } = self.state(id).await;
-        SlotPlan { job: id.clone(), version, cursor_seen: cursor, cursor, next_slot, open: Vec::new(), skips: Vec::new() }
+        SlotPlan {
+            job: id.clone(),
+            version,
+            cursor_seen: cursor,
+            cursor,
+            next_slot,
+            open: Vec::new(),
+            skips: Vec::new(),
+            actor: None,
+        }
     }
 
     /// Opens one slot that has just come due.
@@ -46,7 +55,7 @@ impl World {
     }
 
     /// Registers `job` over what stands, and when it is due next.
-    async fn redefine(&self, id: &JobId, job: &JobDefinition, next_slot: Option<Moment>) -> Defined {
+    pub(crate) async fn redefine(&self, id: &JobId, job: &JobDefinition, next_slot: Option<Moment>) -> Defined {
         let state = self.state(id).await;
         let definition = Definition {
             id: id.clone(),
@@ -105,6 +114,7 @@ async fn k04_01_many_schedulers_open_every_slot_once(world: World) {
                     next_slot: None,
                     open,
                     skips: Vec::new(),
+                    actor: None,
                 };
                 if let Opened::Applied { opened: count, .. } = store.open_slots(&plan).await.unwrap() {
                     opened += count;
@@ -226,6 +236,7 @@ impl World {
         let state = self.state(&self.job_id(name)).await;
         let change = PauseChange {
             job: state.id,
+            version_seen: state.version,
             cursor_seen: state.cursor,
             paused_at,
             cursor: state.cursor,
@@ -247,6 +258,7 @@ async fn a_paused_job_is_not_due_and_its_pause_is_one_skip(world: World) {
     assert!(world.store.due_jobs(&world.carried(), 9).await.unwrap().is_empty());
     let resume = PauseChange {
         job: id.clone(),
+        version_seen: 1,
         cursor_seen: slot(1),
         paused_at: None,
         cursor: world.now(),
@@ -256,6 +268,8 @@ async fn a_paused_job_is_not_due_and_its_pause_is_one_skip(world: World) {
     };
     let late = with(resume.clone(), |change| change.cursor_seen = slot(0));
     assert!(!world.store.set_pause(&late).await.unwrap(), "the cursor had moved");
+    let edited = with(resume.clone(), |change| change.version_seen = 2);
+    assert!(!world.store.set_pause(&edited).await.unwrap(), "by another schedule other slots were due, and another one is next");
     assert_eq!(world.rows("skips", "true").await, 0);
     assert!(world.store.set_pause(&resume).await.unwrap());
     let state = world.state(&id).await;

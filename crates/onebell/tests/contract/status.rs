@@ -3,7 +3,7 @@
 use onebell::model::message::MessageStatus;
 use onebell::model::run::RunStatus;
 use onebell::model::step::StepStatus;
-use onebell::store::{MessageFilter, MessageVerdict, RunFilter};
+use onebell::store::{MessageFilter, MessageVerdict, RunFilter, Waiting};
 
 use super::given::*;
 use super::world::World;
@@ -15,6 +15,7 @@ contract!(
     messages_in_doubt_come_first_then_failed_ones_then_the_newest,
     status_counts_every_state_also_those_that_nothing_is_in,
     the_newest_runs_come_first_and_a_filter_narrows_them,
+    what_is_due_is_shown_with_how_long_it_has_waited,
 );
 
 async fn status_counts_every_state_also_those_that_nothing_is_in(world: World) {
@@ -50,6 +51,24 @@ async fn status_counts_every_state_also_those_that_nothing_is_in(world: World) {
     assert_eq!(counted(&status.steps), "cancelled 1, delivering 1, failed 1, succeeded 2");
     assert_eq!(counted(&status.outbox), "claimed 1, ready 1");
     assert_eq!((status.effects, status.replicas), (2, 2), "a and the one that put the mails");
+}
+
+async fn what_is_due_is_shown_with_how_long_it_has_waited(world: World) {
+    let waiting = async || world.store.status().await.unwrap().waiting;
+    assert_eq!(waiting().await, Waiting::default());
+    let slot = world.now() + MINUTE;
+    let scheduled = job("scheduled", vec![step("a")]);
+    let id = world.register(&scheduled).await;
+    world.redefine(&id, &with(scheduled, |job| job.description = "due".to_owned()), Some(slot)).await;
+    world.put("mails", vec![mail("m")]).await;
+    world.open_run(&job("j", vec![step("a"), step_after("b", &["a"])])).await;
+    world.pass(seconds(90));
+    let us = |seconds: u64| seconds * 1_000_000;
+    assert_eq!(waiting().await, Waiting { step_us: us(90), message_us: us(90), slot_us: us(30) });
+    let a = world.replica("a").await;
+    world.claim_one(&a).await;
+    world.take(&a).await;
+    assert_eq!(waiting().await, Waiting { slot_us: us(30), ..Waiting::default() }, "what is in somebody's hands waits no longer");
 }
 
 async fn idle_is_when_nothing_moves_and_nothing_is_on_its_way(world: World) {

@@ -75,6 +75,7 @@ impl Actor {
             start,
             prefetch: 2,
             idle: true,
+            run: None,
         }
     }
 
@@ -155,7 +156,8 @@ impl Actor {
         let cursor = state.cursor + MINUTE;
         let open = vec![PlannedSlot { at: cursor, origin: Origin::Slot }];
         let (version, cursor_seen) = (state.version, state.cursor);
-        let plan = SlotPlan { job: state.id, version, cursor_seen, cursor, next_slot: None, open, skips: Vec::new() };
+        let plan =
+            SlotPlan { job: state.id, version, cursor_seen, cursor, next_slot: None, open, skips: Vec::new(), actor: None };
         self.store.open_slots(&plan).await.unwrap();
     }
 
@@ -196,7 +198,9 @@ async fn enlist(store: &dyn Store, id: &ReplicaId) {
         tzdata: String::new(),
         jobs: std::collections::BTreeMap::new(),
         handlers: handlers(),
+        queues: vec!["default".to_owned()],
         channels: channels(),
+        lease: std::time::Duration::from_secs(10),
     };
     store.enlist(&info).await.unwrap();
 }

@@ -1,14 +1,17 @@
 //! I14: a run ends as a unit. What finished and declares an undo is undone in reverse order, once.
 
+use onebell::model::job::OnMessageFailed;
 use onebell::store::{Acted, Resolution};
 
 use super::given::*;
+use super::outbox::{rejected, unknown};
 use super::world::World;
 
 contract!(
     a_failed_undo_parks_the_run_and_goes_on_without_admission,
     i14_a_cancelled_run_is_undone_and_ends_cancelled,
     i14_finished_steps_are_undone_in_reverse_order_once,
+    i14_a_step_whose_work_was_committed_before_it_ended_badly_is_undone_too,
     i14_undo_waits_for_what_still_runs_and_undoes_that_too,
     undo_steps_have_effects_and_attempts_of_their_own,
 );
@@ -139,5 +142,44 @@ async fn undo_steps_have_effects_and_attempts_of_their_own(world: World) {
     );
     assert_eq!(world.store.effects_total("ledger").await.unwrap(), (2, 0));
     assert_eq!(world.step(&run, "pay").await.attempts.len(), 1);
+    assert_eq!(world.run_status(&run).await, "failed");
+}
+
+/// Its effects and messages were committed when it began to deliver; what came after may not hide that.
+async fn i14_a_step_whose_work_was_committed_before_it_ended_badly_is_undone_too(world: World) {
+    let (a, relay) = (world.replica("a").await, world.replica("relay").await);
+    for end in ["its message failed", "a person calls it failed", "its next attempt fails", "its run is cancelled"] {
+        let strict = with(undoable(step("pay")), |step| step.on_message_failed = OnMessageFailed::Fail);
+        let run = world.open_run(&job(end, vec![strict])).await;
+        let claim = world.claim_one(&a).await.claim;
+        world.settle(puts(&claim, vec![mail(end)])).await;
+        let message = world.take(&relay).await.claim;
+        world.mark(&message).await;
+        world.deliver(&message, if end == "its message failed" { rejected() } else { unknown() }).await;
+        assert_eq!(world.close().await, 1, "{end}");
+        match end {
+            "its message failed" => {}
+            "a person calls it failed" => {
+                world.store.resolve_step(&run, "pay", Resolution::Failed, &actor()).await.unwrap();
+            }
+            "its next attempt fails" => {
+                world.store.resolve_step(&run, "pay", Resolution::Retry, &actor()).await.unwrap();
+                world.admit().await;
+                let again = world.claim_one(&a).await.claim;
+                world.settle(fails(&again)).await;
+            }
+            _ => {
+                world.store.resolve_step(&run, "pay", Resolution::Retry, &actor()).await.unwrap();
+                world.store.cancel_run(&run, &actor()).await.unwrap();
+            }
+        }
+        assert_eq!(world.run_status(&run).await, "undoing", "{end}");
+        assert_eq!(world.finish_one(&a).await.name, "pay~undo", "{end}");
+        assert_eq!(world.run_status(&run).await, if end.ends_with("cancelled") { "cancelled" } else { "failed" }, "{end}");
+    }
+    // What never committed anything has nothing to be undone.
+    let run = world.open_run(&job("plain", vec![undoable(step("pay"))])).await;
+    let claim = world.claim_one(&a).await.claim;
+    world.settle(fails(&claim)).await;
     assert_eq!(world.run_status(&run).await, "failed");
 }

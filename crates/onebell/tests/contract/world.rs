@@ -107,7 +107,9 @@ impl World {
             tzdata: "2026f".to_owned(),
             jobs: std::collections::BTreeMap::new(),
             handlers: super::given::handlers(),
+            queues: vec!["default".to_owned()],
             channels: super::given::channels(),
+            lease: Duration::from_secs(10),
         };
         change(&mut info);
         self.store.enlist(&info).await.unwrap();
@@ -195,6 +197,11 @@ impl World {
         let (client, connection) = config.connect(tokio_postgres::NoTls).await.unwrap();
         tokio::spawn(connection);
         client
+    }
+
+    /// For the little that the two databases spell differently.
+    pub(crate) fn is_postgres(&self) -> bool {
+        matches!(self.ground, Ground::Postgres(_))
     }
 
     fn file(&self) -> rusqlite::Connection {

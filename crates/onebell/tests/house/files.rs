@@ -19,7 +19,7 @@ pub(crate) fn rust(folder: &str, parts: &[&str]) -> Vec<File> {
 
 /// Every text file; the lock file names registries by necessity.
 pub(crate) fn text() -> Vec<File> {
-    all("").into_iter().filter(|(path, _)| path != "Cargo.lock").collect()
+    all("").into_iter().filter(|(path, _)| !path.ends_with("Cargo.lock")).collect()
 }
 
 /// Text files below a folder of the repository, sorted; none if there is no such folder.

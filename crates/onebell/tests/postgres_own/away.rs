@@ -76,6 +76,33 @@ async fn i10_a_server_that_says_nothing_is_away_in_time_and_its_connection_is_no
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn i10_after_one_silence_no_other_connection_is_waited_for() {
+    let database = fresh_database(18).await;
+    let proxy = onebell_testkit::Proxy::before_url(&database.url);
+    let builder = PostgresStore::builder(proxy.url(database.name())).timeouts(
+        Duration::from_millis(600),
+        Duration::from_millis(400),
+        Duration::from_secs(2),
+    );
+    let store = std::sync::Arc::new(builder.connect_and_migrate().await.unwrap());
+    prepare(&store).await;
+    let look = || store.is_idle();
+    let looks = tokio::join!(look(), look(), look(), look());
+    assert!(looks.0.is_ok() && looks.3.is_ok(), "several connections are idle now");
+    proxy.lose_commits(Some((1, onebell_testkit::Loss::Silence)));
+    let renewing = std::sync::Arc::clone(&store);
+    let renewing = tokio::spawn(async move { renewing.renew(&replica(), &Prevented::default()).await });
+    while proxy.hits() == 0 {
+        tokio::task::yield_now().await;
+    }
+    proxy.freeze_all();
+    proxy.lose_commits(None);
+    assert!(is_away(&renewing.await.unwrap()));
+    let next = tokio::time::timeout(Duration::from_secs(2), store.renew(&replica(), &Prevented::default())).await;
+    assert!(matches!(next, Ok(Ok(Renewal::Renewed { .. }))), "the next beat waited for a dead connection: {next:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn connections_that_died_while_idle_are_replaced_without_an_error() {
     let (mut cluster, _proxy, store) = behind_a_proxy(15).await;
     let step = claimed(&store, "k").await;
@@ -137,7 +164,20 @@ async fn several_replicas_bring_the_schema_up_at_once() {
     }
     assert_eq!(PostgresStore::builder(&database.url).migrate(true).await.unwrap(), Vec::<String>::new());
     let versions = client(&database.url).await.query_one("SELECT count(*) FROM onebell.schema", &[]).await.unwrap();
-    assert_eq!(versions.get::<_, i64>(0), 1);
+    assert_eq!(versions.get::<_, i64>(0), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_older_schema_is_brought_up_and_keeps_its_effects() {
+    let database = fresh_database(15).await;
+    let client = client(&database.url).await;
+    client.batch_execute("CREATE SCHEMA onebell").await.unwrap();
+    client.batch_execute(include_str!("../../src/store/postgres/migrations/0001.sql")).await.unwrap();
+    let effect = "INSERT INTO onebell.effects (scope, key, fingerprint, amount, payload, created_at) VALUES ('s', 'k', 'f', 7, '{}', now())";
+    client.batch_execute(&format!("INSERT INTO onebell.schema VALUES (1, now()); {effect}")).await.unwrap();
+    assert_eq!(PostgresStore::builder(&database.url).migrate(false).await.unwrap(), ["0002"]);
+    let store = PostgresStore::builder(&database.url).connect().await.unwrap();
+    assert_eq!(onebell::store::ReadStore::effects_total(&store, "s").await.unwrap(), (1, 7));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -145,8 +185,8 @@ async fn a_schema_that_does_not_fit_is_refused_with_its_remedy() {
     let database = fresh_database(18).await;
     let connect = async || PostgresStore::builder(&database.url).connect().await.map(drop).unwrap_err().to_string();
     assert!(connect().await.contains("onebell migrate"));
-    assert_eq!(PostgresStore::builder(&database.url).migrate(true).await.unwrap(), ["0001"]);
-    assert_eq!(PostgresStore::builder(&database.url).migrate(false).await.unwrap(), ["0001"]);
+    assert_eq!(PostgresStore::builder(&database.url).migrate(true).await.unwrap(), ["0001", "0002"]);
+    assert_eq!(PostgresStore::builder(&database.url).migrate(false).await.unwrap(), ["0001", "0002"]);
     client(&database.url).await.batch_execute("INSERT INTO onebell.schema VALUES (99, now())").await.unwrap();
     assert!(connect().await.contains("update onebell"));
     assert!(PostgresStore::builder(&database.url).migrate(false).await.is_err());

@@ -38,7 +38,9 @@ pub(crate) async fn prepare(store: &PostgresStore) {
         tzdata: "2026f".into(),
         jobs: BTreeMap::new(),
         handlers: vec!["h".into()],
+        queues: vec!["default".into()],
         channels: Vec::new(),
+        lease: Duration::from_secs(10),
     };
     store.enlist(&info).await.unwrap();
     let definition = Definition {
@@ -71,6 +73,7 @@ pub(crate) fn asks(start: u32) -> ClaimSteps {
         start,
         prefetch: 0,
         idle: true,
+        run: None,
     }
 }
 

@@ -5,13 +5,14 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process};
 use tokio::process::{Child, Command};
 
 use super::scratch::{Scratch, copy_name};
 use crate::answer::Failure;
 use crate::database::Database;
+use crate::draw::Draw;
 use crate::mailbox::{Behaviour, HookAction, Mailbox, PhaseEvent};
+use crate::signals::{self, Signal};
 
 /// Phases of one message at the mail server, the connection included.
 const PHASES_PER_MESSAGE: u64 = 7;
@@ -83,7 +84,8 @@ impl Copies {
     /// Asks them to end, and ends them.
     pub(super) async fn end(mut self) {
         for child in &self.0 {
-            signal(child.id(), Signal::TERM);
+            // Without an id it has ended by itself.
+            child.id().into_iter().for_each(|pid| signals::send(pid, Signal::TERM));
         }
         for child in &mut self.0 {
             let limit = onebell::time::Timer::sleep(&onebell::time::SystemTimer, Duration::from_secs(10));
@@ -92,14 +94,6 @@ impl Copies {
                 () = limit => drop(child.kill().await),
             }
         }
-    }
-}
-
-fn signal(pid: Option<u32>, signal: Signal) {
-    let pid = pid.and_then(|pid| i32::try_from(pid).ok()).and_then(Pid::from_raw);
-    if let Some(pid) = pid {
-        // It may have ended by itself.
-        _ = kill_process(pid, signal);
     }
 }
 
@@ -127,7 +121,7 @@ pub(super) struct Shot {
 impl Killer {
     /// Draws a moment from the whole sending phase.
     pub(super) fn drawn(seed: u64, messages: u64) -> Self {
-        Self { drawn: mix(seed) % (messages * PHASES_PER_MESSAGE) + 1, state: Mutex::default() }
+        Self { drawn: Draw::seeded(seed).below(messages * PHASES_PER_MESSAGE) + 1, state: Mutex::default() }
     }
 
     /// Tells it who is who.
@@ -143,7 +137,7 @@ impl Killer {
             && state.seen >= self.drawn
             && let Some(pid) = state.pids.get(&event.ehlo).copied()
         {
-            signal(Some(pid), Signal::KILL);
+            signals::send(pid, Signal::KILL);
             state.shot = Some(Shot { replica: event.ehlo.clone(), event: state.seen, phase: event.phase.to_string() });
         }
         HookAction::Continue
@@ -152,14 +146,6 @@ impl Killer {
     pub(super) fn report(&self) -> Option<Shot> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).shot.clone()
     }
-}
-
-/// Spreads neighbouring seeds over the whole range (splitmix64).
-fn mix(seed: u64) -> u64 {
-    let mut z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 #[cfg(test)]

@@ -8,16 +8,19 @@ use onebell::model::job::OnMessageFailed;
 use onebell::model::message::InDoubtPolicy;
 use onebell::model::retry::RetryPolicy;
 
-use super::super::fields::{Fields, Node, Read, instead};
+use super::super::fields::{Fields, Node, Read};
+use super::super::notify::Channels;
 use super::super::problem::Flaw;
+use super::super::settings::known_channel;
 use super::super::step::{Around, Reference};
 use super::super::texts::{self, Written, check_template, inline};
 use super::super::values::{name, retry, text, word};
-use super::{Kind, json, nothing};
+use super::{Kind, body, json, nothing};
+use crate::jobfile::ChannelConfig;
 use crate::steps::spec::{MESSAGE, MessageStep, Rows};
 
 /// A mail server may be away for a night: the step's own budget is far too short for that.
-fn patience() -> RetryPolicy {
+pub(in crate::jobfile) fn patience() -> RetryPolicy {
     RetryPolicy {
         attempts: 100,
         backoff_min: Duration::from_secs(1),
@@ -46,41 +49,83 @@ fn message<'t>(
     retry: RetryPolicy,
 ) -> Read<MessageStep> {
     let fields = Fields::open(node, around.flaws)?;
-    let channel = fields.need("channel", "\"mail\"", |node| channel(node, around)).unwrap_or_default();
+    let channels = Channels { read: around.channels, names: around.channel_names };
+    let channel = fields.need("channel", "\"mail\"", |node| known_channel(node, channels)).unwrap_or_default();
     // Written into the definition, so that a run keeps the policy that it was opened with.
-    let usual = around.channels.and_then(|channels| channels.get(&channel)).map(|config| config.default_in_doubt());
-    let on_in_doubt = on_in_doubt.or(usual);
-    let spec = MessageStep {
+    let config = around.channels.and_then(|channels| channels.get(&channel));
+    let on_in_doubt = on_in_doubt.or(config.map(ChannelConfig::default_in_doubt));
+    let key = fields.need("key", "\"reminder/{{ row.id }}\"", |node| template("key", node, around)).unwrap_or_default();
+    let empty = MessageStep {
         channel,
         rows,
-        key: fields.need("key", "\"reminder/{{ row.id }}\"", |node| template("key", node, around)).unwrap_or_default(),
-        to: fields.need("to", "\"{{ row.email }}\"", |node| template("to", node, around)).unwrap_or_default(),
-        subject: fields.need("subject", "\"…\"", |node| template("subject", node, around)).unwrap_or_default(),
-        text: body(&fields, ("text", "text_file"), around),
-        html: body(&fields, ("html", "html_file"), around),
-        reply_to: fields.read("reply_to", |node| template("reply_to", node, around)),
-        headers: fields.read("headers", |node| headers(node, around)).unwrap_or_default(),
+        key,
+        to: String::new(),
+        subject: String::new(),
+        text: None,
+        html: None,
+        reply_to: None,
+        body: None,
+        headers: BTreeMap::new(),
         on_in_doubt,
         retry,
     };
-    // Also beside HTML: not everybody reads it.
-    if !fields.has("text") && !fields.has("text_file") {
-        around.flaws.push(Flaw::new(node.span(), "text is missing", "write text = \"…\" or text_file = \"reminder.txt\""));
-    }
+    // Of a channel that could not be read nothing is known but what the message looks like.
+    let webhook = match config {
+        Some(config) => matches!(config, ChannelConfig::Http(_)),
+        None => body::KEYS.iter().any(|key| fields.has(key)),
+    };
+    let spec = if webhook { self::webhook(&fields, around, empty) } else { mail(&fields, around, empty) };
     fields.finish();
     Ok(spec)
 }
 
-fn channel(node: &Node<'_>, around: &Around<'_>) -> Read<String> {
-    let channel = name(node)?;
-    if around.channels.is_some() && !around.channel_names.contains(&channel.as_str()) {
-        let remedy = match around.channel_names {
-            [] => format!("define it under [channels.{channel}]"),
-            names => instead(&channel, names),
-        };
-        return Err(Flaw::new(node.span(), format!("there is no channel {channel:?}"), remedy));
+fn mail<'t>(fields: &Fields<'t>, around: &Around<'t>, empty: MessageStep) -> MessageStep {
+    refuse(fields, &["body", "body_file", "json", "json_file", "content_type"], "webhooks", "write text = \"…\" or html = \"…\"");
+    let spec = MessageStep {
+        to: fields.need("to", "\"{{ row.email }}\"", |node| template("to", node, around)).unwrap_or_default(),
+        subject: fields.need("subject", "\"…\"", |node| template("subject", node, around)).unwrap_or_default(),
+        text: text_or_file(fields, ("text", "text_file"), around),
+        html: text_or_file(fields, ("html", "html_file"), around),
+        reply_to: fields.read("reply_to", |node| template("reply_to", node, around)),
+        headers: fields.read("headers", |node| headers(node, around)).unwrap_or_default(),
+        ..empty
+    };
+    // Also beside HTML: not everybody reads it.
+    if !fields.has("text") && !fields.has("text_file") {
+        let flaw = Flaw::new(fields.span.clone(), "text is missing", "write text = \"…\" or text_file = \"reminder.txt\"");
+        around.flaws.push(flaw);
     }
-    Ok(channel)
+    spec
+}
+
+fn webhook<'t>(fields: &Fields<'t>, around: &Around<'t>, empty: MessageStep) -> MessageStep {
+    let words = &["to", "subject", "text", "text_file", "html", "html_file", "reply_to"];
+    let remedy =
+        "a channel of kind http has its url; write what it is sent as json = '{\"name\": {{ row.name }}}' or body = \"…\"";
+    refuse(fields, words, "mail", remedy);
+    let body = body::read(fields, around);
+    if !body::KEYS.iter().any(|key| fields.has(key)) {
+        let remedy = "write json = '{\"name\": {{ row.name }}}', body = \"…\", or the same with json_file or body_file";
+        around.flaws.push(Flaw::new(fields.span.clone(), "json or body is missing", remedy));
+    }
+    let headers = fields.read("headers", |node| body::headers(node, around.flaws, |key, node| header(key, node, around)));
+    MessageStep { body, headers: headers.unwrap_or_default(), ..empty }
+}
+
+fn header<'t>(key: &str, node: &'t Node<'t>, around: &Around<'t>) -> Read<String> {
+    let written = template(key, node, around)?;
+    body::check_line(&written).map(|()| written).map_err(|wrong| Flaw::new(node.span(), wrong, ""))
+}
+
+/// Words of the other kind of message.
+fn refuse(fields: &Fields<'_>, keys: &[&'static str], whose: &str, remedy: &str) {
+    let mut remedy = remedy;
+    for key in keys {
+        if let Some(at) = fields.refuse(key) {
+            fields.flaws.push(Flaw::new(at, format!("{key} is a word of {whose}"), remedy));
+            remedy = "remove it";
+        }
+    }
 }
 
 fn template(template: &str, node: &Node<'_>, around: &Around<'_>) -> Read<String> {
@@ -90,7 +135,7 @@ fn template(template: &str, node: &Node<'_>, around: &Around<'_>) -> Read<String
 }
 
 /// `text` or `text_file`, `html` or `html_file`.
-fn body<'t>(fields: &Fields<'t>, (here, in_file): (&'static str, &'static str), around: &Around<'t>) -> Option<String> {
+fn text_or_file<'t>(fields: &Fields<'t>, (here, in_file): (&'static str, &'static str), around: &Around<'t>) -> Option<String> {
     if fields.has(here) && fields.has(in_file) {
         let at = fields.key_span(in_file).unwrap_or(fields.span.clone());
         around.flaws.push(Flaw::new(at, format!("{in_file} beside {here}"), "keep one of the two"));

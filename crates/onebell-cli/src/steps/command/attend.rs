@@ -25,7 +25,13 @@ pub(super) async fn to_the_end(kept: Kept, settings: &CommandSettings, context: 
     let stop = context.stop();
     let mut end = std::pin::pin!(kept.wait());
     let mut renewals = std::pin::pin!(forward(context.vouch(), &*settings.timer, &handle));
-    let mut reports = std::pin::pin!(progress::report(touched, &*settings.timer, context));
+    let mut reports = std::pin::pin!(async {
+        if settings.transparent {
+            progress::always(&*settings.timer, context).await;
+        } else {
+            progress::report(touched, &*settings.timer, context).await;
+        }
+    });
     let (mut asked, mut superseded) = (false, false);
     loop {
         tokio::select! {

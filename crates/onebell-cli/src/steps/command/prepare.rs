@@ -4,7 +4,6 @@ use std::ffi::OsString;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
-use std::time::SystemTime;
 
 use onebell::handler::{Context, Outcome};
 use tempfile::TempDir;
@@ -45,7 +44,7 @@ impl Scratch {
         let scratch = Self(tempfile::Builder::new().prefix("onebell-").permissions(private).tempdir().map_err(wrong)?);
         let progress = std::fs::File::create(scratch.progress()).map_err(wrong)?;
         // Long ago, so that the first touch is a change however soon it comes.
-        progress.set_modified(SystemTime::UNIX_EPOCH).map_err(wrong)?;
+        progress.set_modified(super::progress::UNTOUCHED).map_err(wrong)?;
         if let Some(rows) = rows {
             std::fs::write(scratch.input(), as_ndjson(rows)?).map_err(wrong)?;
         }
@@ -55,11 +54,11 @@ impl Scratch {
 
 pub(super) async fn prepare(step: &CommandStep, settings: &CommandSettings, context: &Context) -> Result<Prepared, Box<Outcome>> {
     let retry = |error: String| Box::new(Outcome::retry(error));
-    let rows = input(step, context).await?;
+    let rows = super::super::input::rows(step.input.as_deref(), context).await?;
     let has_input = rows.is_some();
     let made = tokio::task::spawn_blocking(move || Scratch::make(rows.as_deref())).await;
     let scratch = made.map_err(|panic| retry(panic.to_string()))?.map_err(retry)?;
-    let mut env = inherited();
+    let mut env = if settings.transparent { std::env::vars_os().collect() } else { inherited() };
     let mut secrets = settings.secrets.clone();
     for (name, value) in &step.env {
         let resolved = value.resolve(&settings.folder).map_err(|error| retry(format!("env.{name}: {error}")))?;
@@ -78,6 +77,8 @@ pub(super) async fn prepare(step: &CommandStep, settings: &CommandSettings, cont
         cwd: (!cwd.as_os_str().is_empty()).then_some(cwd),
         grace: settings.grace,
         output_cap: usize::try_from(step.output_cap).unwrap_or(usize::MAX),
+        pass_on: settings.transparent,
+        scratch: Some(scratch.0.path().to_owned()),
     };
     Ok(Prepared { spec, scratch, secrets })
 }
@@ -104,25 +105,4 @@ fn given(context: &Context, scratch: &Scratch, has_input: bool) -> Vec<(OsString
         given.push(("ONEBELL_INPUT".into(), scratch.input().into()));
     }
     given
-}
-
-/// The rows that the command is given: of the step it names, else of the only step before it that has any.
-async fn input(step: &CommandStep, context: &Context) -> Result<Option<String>, Box<Outcome>> {
-    let of = async |name: &str| {
-        context.rows_of(name).await.map_err(|error| super::super::of_store(&format!("rows of step {name:?}"), &error))
-    };
-    if let Some(named) = &step.input {
-        // Asked for by name, it is there: empty when that step wrote nothing.
-        return Ok(Some(of(named).await?.unwrap_or_else(|| "[]".to_owned())));
-    }
-    let mut found = None;
-    for name in &context.step().after {
-        if let Some(rows) = of(name).await?
-            && found.replace(rows).is_some()
-        {
-            // Two have rows: which of them is meant, only the job file can say.
-            return Ok(None);
-        }
-    }
-    Ok(found)
 }

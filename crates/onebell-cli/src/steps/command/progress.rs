@@ -7,15 +7,19 @@ use onebell::handler::Context;
 use onebell::store::Extension;
 use onebell::time::Timer;
 
-/// Between two looks at the file.
-const LOOK: Duration = Duration::from_secs(1);
+/// Between two looks at the file: a tenth of the step's timeout, within these.
+const LOOK: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(1)];
+
+/// What the file is like before the command begins; a look when it runs already may come after the first touch.
+pub(super) const UNTOUCHED: SystemTime = SystemTime::UNIX_EPOCH;
 
 /// Reports each change to the store. Returns only when the claim is somebody else's.
 pub(super) async fn report(path: &Path, timer: &dyn Timer, context: &Context) {
-    let mut seen = stamp(path);
+    let look = (context.step().timeout / 10).clamp(LOOK[0], LOOK[1]);
+    let mut seen = Some((UNTOUCHED, 0));
     let mut due = false;
     loop {
-        timer.sleep(LOOK).await;
+        timer.sleep(look).await;
         let now = stamp(path);
         if now != seen {
             seen = now;
@@ -36,6 +40,18 @@ pub(super) async fn report(path: &Path, timer: &dyn Timer, context: &Context) {
                 due = false;
                 tracing::error!(step = %context.step().claim.step(), %error, "progress could not be reported");
             }
+        }
+    }
+}
+
+/// Says all the time that the work goes on: its end is the command's own. Returns only when the claim is somebody else's.
+pub(super) async fn always(timer: &dyn Timer, context: &Context) {
+    loop {
+        timer.sleep(context.step().timeout / 4).await;
+        match context.progress().await {
+            Ok(Extension::Extended(_)) => {}
+            Ok(Extension::Superseded) => return,
+            Err(error) => tracing::debug!(%error, "the claim is extended with the next look"),
         }
     }
 }

@@ -2,37 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use onebell::handler::{Context, Done};
+use onebell::handler::Done;
+use onebell::model::Key;
 use onebell::model::message::NewMessage;
-use onebell::model::{Fingerprint, Key};
 use onebell::store::StepOutput;
 use serde::Serialize;
 
+use super::super::around::Around;
+use super::super::body;
 use super::super::rows::RowSet;
 use super::super::spec::MessageStep;
 use super::ChannelFacts;
-use crate::template::{RunFacts, Scope, TemplateError, TemplateProblem, Templates};
+use crate::http::Webhook;
+use crate::template::{Scope, TemplateError, TemplateProblem, Templates};
 
-/// What templates see besides the row.
-pub(super) struct Around {
-    job: String,
-    step: String,
-    run: RunFacts,
-}
-
-impl Around {
-    pub(super) fn of(context: &Context) -> Self {
-        let step = context.step();
-        let run = RunFacts {
-            id: step.claim.run().to_string(),
-            scheduled_for: step.scheduled_for.map(|at| at.to_string()),
-            input: step.input.clone(),
-        };
-        Self { job: step.job.clone(), step: step.name.clone(), run }
-    }
-}
-
-/// What a channel gets.
+/// What a mail channel gets.
 #[derive(Serialize)]
 struct Payload {
     to: String,
@@ -55,7 +39,7 @@ pub(super) fn all(step: &MessageStep, rows: &RowSet, facts: ChannelFacts, around
     let mut repeated = 0_usize;
     let mut row_of = Vec::new();
     for (index, row) in rows.rows.iter().enumerate() {
-        let scope = Scope::new(&around.job, &around.step, &around.run, &row.json);
+        let scope = around.row(&row.json);
         let message =
             one(step, &mut templates, &scope, facts).map_err(|wrong| format!("{}: {}", rows.label(index), wrong.words(rows)))?;
         match first_with.get(&message.key) {
@@ -135,8 +119,13 @@ fn header_name(header: &str) -> String {
 fn templates(step: &MessageStep) -> Result<Templates, TemplateError> {
     let mut templates = Templates::new();
     templates.add("key", &step.key)?;
-    templates.add("to", &step.to)?;
-    templates.add("subject", &step.subject)?;
+    match &step.body {
+        Some(body) => templates.add(body::name(body), &body.template)?,
+        None => {
+            templates.add("to", &step.to)?;
+            templates.add("subject", &step.subject)?;
+        }
+    }
     for (name, source) in [("text", &step.text), ("html", &step.html), ("reply_to", &step.reply_to)] {
         if let Some(source) = source {
             templates.add(name, source)?;
@@ -150,21 +139,45 @@ fn templates(step: &MessageStep) -> Result<Templates, TemplateError> {
 
 fn one(step: &MessageStep, templates: &mut Templates, scope: &Scope, facts: ChannelFacts) -> Result<NewMessage, Wrong> {
     let key = Key::new(&templates.render("key", scope)?).map_err(|error| Wrong::Other(format!("key: {error}")))?;
-    let mut optional = |name: &str, there: &Option<String>| there.as_ref().map(|_| templates.render(name, scope)).transpose();
-    let (text, html, reply_to) =
-        (optional("text", &step.text)?, optional("html", &step.html)?, optional("reply_to", &step.reply_to)?);
     let mut headers = BTreeMap::new();
     for header in step.headers.keys() {
         headers.insert(header.clone(), templates.render(&header_name(header), scope)?);
     }
-    let (to, subject) = (templates.render("to", scope)?, templates.render("subject", scope)?);
-    let other = |error: &dyn std::fmt::Display| Wrong::Other(error.to_string());
-    let payload =
-        serde_json::to_string(&Payload { to, subject, text, html, reply_to, headers }).map_err(|error| other(&error))?;
+    let payload = match &step.body {
+        Some(body) => {
+            let text = templates.render(body::name(body), scope)?;
+            body::check(body, &text).map_err(Wrong::Other)?;
+            text_of(&Webhook { body: text, content_type: body.content_type.clone(), headers })?
+        }
+        None => text_of(&mail(step, templates, scope, headers)?)?,
+    };
     (facts.check)(&payload).map_err(Wrong::Other)?;
-    let channel = serde_json::to_string(&step.channel).map_err(|error| other(&error))?;
-    let whole = format!("{{\"channel\":{channel},\"payload\":{payload}}}");
-    let fingerprint = Fingerprint::of_json(&whole).map_err(|error| other(&error.refusal))?;
-    let on_in_doubt = step.on_in_doubt.unwrap_or(facts.default_in_doubt);
-    Ok(NewMessage { key, channel: step.channel.clone(), payload, fingerprint, on_in_doubt, retry: step.retry })
+    let message = NewMessage::new(key, &step.channel, payload);
+    let mut message = message.map_err(|error| Wrong::Other(error.refusal.to_string()))?;
+    message.on_in_doubt = step.on_in_doubt.unwrap_or(facts.default_in_doubt);
+    message.retry = step.retry;
+    Ok(message)
+}
+
+fn mail(
+    step: &MessageStep,
+    templates: &mut Templates,
+    scope: &Scope,
+    headers: BTreeMap<String, String>,
+) -> Result<Payload, Wrong> {
+    let mut optional = |name: &str, there: &Option<String>| there.as_ref().map(|_| templates.render(name, scope)).transpose();
+    let (text, html, reply_to) =
+        (optional("text", &step.text)?, optional("html", &step.html)?, optional("reply_to", &step.reply_to)?);
+    Ok(Payload {
+        to: templates.render("to", scope)?,
+        subject: templates.render("subject", scope)?,
+        text,
+        html,
+        reply_to,
+        headers,
+    })
+}
+
+fn text_of(payload: &impl Serialize) -> Result<String, Wrong> {
+    serde_json::to_string(payload).map_err(|error| Wrong::Other(error.to_string()))
 }

@@ -1,10 +1,16 @@
 //! The canonical form of a JSON text: no space, keys by code point, numbers as exact decimals,
 //! strings as they are. Reads strictly: what two parsers could read differently is refused.
 
+use std::borrow::Cow;
+use std::ops::Range;
+
 use super::{number, text};
 
 /// Deepest nesting of arrays and objects.
 pub const DEPTH_MAX: usize = 128;
+
+/// What [`Refusal::Syntax`] expected when something follows a whole value.
+pub(crate) const END: &str = "the end of the text";
 
 /// A text without a canonical form.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -66,8 +72,44 @@ pub fn canonical(json: &str) -> Result<String, CanonicalError> {
     let mut out = String::with_capacity(json.len());
     reader.skip_space();
     reader.value(&mut out)?;
+    reader.ends()?;
+    Ok(out)
+}
+
+/// What a member's value is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Text,
+    Number,
+    Other,
+}
+
+/// A member of an object.
+#[derive(Debug)]
+pub(crate) struct Member<'a> {
+    pub(crate) name: Cow<'a, str>,
+    /// A text without quotes and escapes; anything else as it is spelled.
+    pub(crate) value: Cow<'a, str>,
+    pub(crate) kind: Kind,
+    offset: usize,
+    /// Of its canonical form, in the buffer of its object.
+    form: Range<usize>,
+}
+
+/// The members of the one object that `json` is, by name, after its canonical form was appended to `out`. It stands `depth`
+/// levels deep in what it will be part of.
+///
+/// # Errors
+/// As [`canonical`].
+pub(crate) fn members<'a>(json: &'a str, depth: usize, out: &mut String) -> Result<Vec<Member<'a>>, CanonicalError> {
+    let mut reader = Reader { json, at: 0, depth };
     reader.skip_space();
-    if reader.at < json.len() { Err(reader.refuse(Refusal::Syntax("the end of the text"))) } else { Ok(out) }
+    if reader.peek() != Some(b'{') {
+        return Err(reader.refuse(Refusal::Syntax("an object such as {\"id\": \"E1\"}")));
+    }
+    let members = reader.nested(out, Reader::object)?;
+    reader.ends()?;
+    Ok(members)
 }
 
 struct Reader<'a> {
@@ -76,13 +118,18 @@ struct Reader<'a> {
     depth: usize,
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
     fn refuse(&self, refusal: Refusal) -> CanonicalError {
         CanonicalError { offset: self.at, refusal }
     }
 
     fn peek(&self) -> Option<u8> {
         self.json.as_bytes().get(self.at).copied()
+    }
+
+    fn ends(&mut self) -> Result<(), CanonicalError> {
+        self.skip_space();
+        if self.at < self.json.len() { Err(self.refuse(Refusal::Syntax(END))) } else { Ok(()) }
     }
 
     fn skip_space(&mut self) {
@@ -99,7 +146,7 @@ impl Reader<'_> {
 
     fn value(&mut self, out: &mut String) -> Result<(), CanonicalError> {
         match self.peek() {
-            Some(b'{') => self.nested(out, Self::object),
+            Some(b'{') => self.nested(out, Self::object).map(drop),
             Some(b'[') => self.nested(out, Self::array),
             Some(b'"') => {
                 text::write(&self.string()?, out);
@@ -110,20 +157,20 @@ impl Reader<'_> {
         }
     }
 
-    fn nested(
+    fn nested<T>(
         &mut self,
         out: &mut String,
-        read: fn(&mut Self, &mut String) -> Result<(), CanonicalError>,
-    ) -> Result<(), CanonicalError> {
+        read: fn(&mut Self, &mut String) -> Result<T, CanonicalError>,
+    ) -> Result<T, CanonicalError> {
         if self.depth == DEPTH_MAX {
             return Err(self.refuse(Refusal::TooDeep));
         }
         self.depth += 1;
         self.at += 1;
         self.skip_space();
-        read(self, out)?;
+        let found = read(self, out)?;
         self.depth -= 1;
-        Ok(())
+        Ok(found)
     }
 
     fn array(&mut self, out: &mut String) -> Result<(), CanonicalError> {
@@ -141,41 +188,58 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn object(&mut self, out: &mut String) -> Result<(), CanonicalError> {
-        let mut members: Vec<(String, usize, String)> = Vec::new();
+    fn object(&mut self, out: &mut String) -> Result<Vec<Member<'a>>, CanonicalError> {
+        let mut members: Vec<Member<'a>> = Vec::new();
+        let mut forms = String::new();
         if !self.take(b'}') {
             loop {
-                let offset = self.at;
-                let key = self.string()?;
-                self.skip_space();
-                if !self.take(b':') {
-                    return Err(self.refuse(Refusal::Syntax("a colon")));
-                }
-                self.skip_space();
-                let mut value = String::new();
-                self.value(&mut value)?;
-                members.push((key, offset, value));
+                members.push(self.member(&mut forms)?);
                 if !self.goes_on(b'}', "a comma or the end of the object")? {
                     break;
                 }
             }
         }
         // The order of UTF-8 bytes is the order of code points.
-        members.sort_unstable();
-        if let Some([_, (key, offset, _)]) = members.array_windows().find(|[one, two]| one.0 == two.0) {
-            return Err(CanonicalError { offset: *offset, refusal: Refusal::DuplicateKey(key.clone()) });
+        members.sort_unstable_by(|one, two| (&one.name, one.offset).cmp(&(&two.name, two.offset)));
+        if let Some([_, two]) = members.array_windows().find(|[one, two]| one.name == two.name) {
+            return Err(CanonicalError { offset: two.offset, refusal: Refusal::DuplicateKey(two.name.to_string()) });
         }
         out.push('{');
-        for (index, (key, _, value)) in members.iter().enumerate() {
+        for (index, member) in members.iter().enumerate() {
             if index > 0 {
                 out.push(',');
             }
-            text::write(key, out);
+            text::write(&member.name, out);
             out.push(':');
-            out.push_str(value);
+            out.push_str(&forms[member.form.clone()]);
         }
         out.push('}');
-        Ok(())
+        Ok(members)
+    }
+
+    /// One member; the canonical form of its value is appended to `forms`.
+    fn member(&mut self, forms: &mut String) -> Result<Member<'a>, CanonicalError> {
+        let offset = self.at;
+        let name = self.string()?;
+        self.skip_space();
+        if !self.take(b':') {
+            return Err(self.refuse(Refusal::Syntax("a colon")));
+        }
+        self.skip_space();
+        let (json, from, form_from) = (self.json, self.at, forms.len());
+        let (kind, value) = match self.peek() {
+            Some(b'"') => {
+                let value = self.string()?;
+                text::write(&value, forms);
+                (Kind::Text, value)
+            }
+            first => {
+                self.value(forms)?;
+                let number = matches!(first, Some(b'-' | b'0'..=b'9'));
+                (if number { Kind::Number } else { Kind::Other }, Cow::Borrowed(&json[from..self.at]))
+            }
+        };
+        Ok(Member { name, value, kind, offset, form: form_from..forms.len() })
     }
 
     /// Whether another member follows; `close` ends the list.
@@ -191,17 +255,18 @@ impl Reader<'_> {
         Ok(true)
     }
 
-    fn string(&mut self) -> Result<String, CanonicalError> {
+    fn string(&mut self) -> Result<Cow<'a, str>, CanonicalError> {
+        let json = self.json;
         if self.peek() != Some(b'"') {
             return Err(self.refuse(Refusal::Syntax("a string")));
         }
-        let (len, value) = text::read(&self.json[self.at..]).map_err(|failed| self.inside(failed))?;
+        let (len, value) = text::read(&json[self.at..]).map_err(|failed| self.inside(failed))?;
         self.at += len;
         Ok(value)
     }
 
     fn number(&mut self, out: &mut String) -> Result<(), CanonicalError> {
-        let (len, form) = number::read(&self.json.as_bytes()[self.at..]).map_err(|failed| self.inside(failed))?;
+        let (len, form) = number::read(&self.json[self.at..]).map_err(|failed| self.inside(failed))?;
         self.at += len;
         out.push_str(&form);
         Ok(())

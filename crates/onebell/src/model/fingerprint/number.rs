@@ -1,5 +1,7 @@
 //! Numbers as exact decimals: `1.0`, `1.00` and `10e-1` are all `1`; nothing passes through a float.
 
+use std::borrow::Cow;
+
 use super::canonical::Refusal;
 
 /// Most digits that a number may be written with, leading and trailing zeros included.
@@ -11,11 +13,15 @@ pub const PLACE_MAX: i32 = 308;
 /// Lowest place of a digit other than zero: 10^-324, as in the smallest double.
 pub const PLACE_MIN: i32 = -324;
 
+/// Digits that are within every bound above, whatever they are.
+const SHORT: usize = 300;
+
 /// The length of the number at the start of `text` and its canonical form.
 ///
 /// The form has no exponent, so that a database's own decimal type prints the same.
 /// An error carries the offset, from the start of the number.
-pub(super) fn read(text: &[u8]) -> Result<(usize, String), (usize, Refusal)> {
+pub(super) fn read(json: &str) -> Result<(usize, Cow<'_, str>), (usize, Refusal)> {
+    let text = json.as_bytes();
     let negative = text.first() == Some(&b'-');
     let whole_from = usize::from(negative);
     let whole = digits(text, whole_from);
@@ -38,13 +44,19 @@ pub(super) fn read(text: &[u8]) -> Result<(usize, String), (usize, Refusal)> {
         return Err((0, Refusal::TooManyDigits));
     }
     let mut exponent = 0;
-    if matches!(text.get(end), Some(b'e' | b'E')) {
+    let exponential = matches!(text.get(end), Some(b'e' | b'E'));
+    // Most numbers are written as their form is.
+    let short = whole.len() + fraction.len() <= SHORT && !exponential && fraction.last() != Some(&b'0');
+    if short && (whole != b"0" || !fraction.is_empty()) {
+        return Ok((end, Cow::Borrowed(&json[..end])));
+    }
+    if exponential {
         (end, exponent) = read_exponent(text, end + 1)?;
     }
     let written: Vec<u8> = whole.iter().chain(fraction).copied().collect();
     let fraction_len = i32::try_from(fraction.len()).unwrap_or(i32::MAX);
     let form = plain(negative, &written, exponent - fraction_len).ok_or((0, Refusal::OutOfRange))?;
-    Ok((end, form))
+    Ok((end, Cow::Owned(form)))
 }
 
 fn digits(text: &[u8], from: usize) -> &[u8] {

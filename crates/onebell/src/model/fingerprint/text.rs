@@ -1,22 +1,27 @@
 //! Strings: escapes resolved on the way in, the fewest escapes on the way out.
 
+use std::borrow::Cow;
+
 use super::canonical::Refusal;
 
-/// The length of the string at the start of `text`, which begins with its quote, and its value.
-/// An error carries the offset, from that quote.
-pub(super) fn read(text: &str) -> Result<(usize, String), (usize, Refusal)> {
+/// The length of the string at the start of `text`, which begins with its quote, and its value: borrowed unless it has
+/// escapes. An error carries the offset, from that quote.
+pub(super) fn read(text: &str) -> Result<(usize, Cow<'_, str>), (usize, Refusal)> {
     let bytes = text.as_bytes();
-    let mut value = String::new();
+    let mut value = Cow::Borrowed("");
     let mut at = 1;
     loop {
         let plain = bytes[at..].iter().take_while(|byte| !matches!(byte, b'"' | b'\\' | 0..=0x1f)).count();
-        value.push_str(&text[at..at + plain]);
+        match &mut value {
+            Cow::Borrowed("") => value = Cow::Borrowed(&text[at..at + plain]),
+            _ => value.to_mut().push_str(&text[at..at + plain]),
+        }
         at += plain;
         match bytes.get(at) {
             Some(b'"') => return Ok((at + 1, value)),
             Some(b'\\') => {
                 let (len, found) = escape(&bytes[at..]).map_err(|refusal| (at, refusal))?;
-                value.push(found);
+                value.to_mut().push(found);
                 at += len;
             }
             Some(_) => return Err((at, Refusal::BareControl)),
@@ -67,18 +72,22 @@ fn hex(bytes: &[u8]) -> Result<u32, Refusal> {
 /// Appends `value` as PostgreSQL's `to_json(text)` writes it.
 pub(super) fn write(value: &str, out: &mut String) {
     out.push('"');
-    for found in value.chars() {
-        match found {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{c}' => out.push_str("\\f"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            '\0'..='\u{1f}' => out.push_str(&format!("\\u{:04x}", u32::from(found))),
-            _ => out.push(found),
+    // What needs no escape is copied in one go: most strings are one such run.
+    let mut rest = value;
+    while let Some(at) = rest.bytes().position(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1f)) {
+        out.push_str(&rest[..at]);
+        match rest.as_bytes()[at] {
+            b'"' => out.push_str("\\\""),
+            b'\\' => out.push_str("\\\\"),
+            8 => out.push_str("\\b"),
+            0xc => out.push_str("\\f"),
+            b'\n' => out.push_str("\\n"),
+            b'\r' => out.push_str("\\r"),
+            b'\t' => out.push_str("\\t"),
+            control => out.push_str(&format!("\\u{control:04x}")),
         }
+        rest = &rest[at + 1..];
     }
+    out.push_str(rest);
     out.push('"');
 }

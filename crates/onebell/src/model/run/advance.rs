@@ -21,7 +21,7 @@ pub struct StepView {
     pub rank: u32,
     /// It declares an undo.
     pub undoable: bool,
-    /// Its work is committed although it is held: a message of it is in doubt.
+    /// Work of it is committed although it did not succeed: an attempt of it put messages, which went wrong later.
     pub delivered: bool,
 }
 

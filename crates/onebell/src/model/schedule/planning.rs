@@ -57,7 +57,8 @@ pub struct Planned {
 /// A slot is missed when a later one is due too. `missed` decides over those; what is older than
 /// `missed_window` is never opened. When `now` lies before the cursor nothing is due.
 pub fn plan(schedules: &[Schedule], cursor: Moment, now: Moment, missed: Missed, missed_window: Duration) -> Planned {
-    let mut sorting = Sorting { missed, missed_window, now, opened: Vec::new(), left: Vec::new(), gaps: Vec::new() };
+    let mut sorting =
+        Sorting { missed, missed_window, now, opened: Vec::new(), left: Vec::new(), gaps: Vec::new(), in_exclusion: false };
     let mut walk = Backwards::new(schedules, cursor, now);
     for slot in walk.by_ref().take(WALK_MAX) {
         sorting.take(slot);
@@ -82,7 +83,7 @@ pub fn plan(schedules: &[Schedule], cursor: Moment, now: Moment, missed: Missed,
 
 /// The first slot of any of `schedules` after `after`.
 pub fn next_slot(schedules: &[Schedule], after: Moment) -> Option<Slot> {
-    schedules.iter().filter_map(|schedule| schedule.next(after)).min_by_key(|slot| (slot.at, is_gap(slot)))
+    schedules.iter().filter_map(|schedule| schedule.next(after)).min_by_key(|slot| (slot.at, is_skipped(slot)))
 }
 
 /// The slots after `after` up to `upto` as one range to skip, if there is any: for a pause, an edit, a removal.
@@ -95,8 +96,17 @@ pub fn skipped_range(schedules: &[Schedule], after: Moment, upto: Moment, reason
     Some(SkippedRange { from, to, count, reason })
 }
 
-fn is_gap(slot: &Slot) -> bool {
-    slot.note == Some(Note::GapSkipped)
+fn reason_of(slot: &Slot) -> Option<SkipReason> {
+    match slot.note {
+        Some(Note::GapSkipped) => Some(SkipReason::DstGap),
+        Some(Note::Excluded) => Some(SkipReason::Excluded),
+        _ => None,
+    }
+}
+
+/// It is named to be recorded, not to be opened.
+fn is_skipped(slot: &Slot) -> bool {
+    reason_of(slot).is_some()
 }
 
 /// Slots of a union, newest first, one per instant; where schedules meet, an ordinary slot hides a skipped one.
@@ -128,7 +138,7 @@ impl Iterator for Backwards<'_> {
 
     fn next(&mut self) -> Option<Slot> {
         let slots = self.heads.iter().filter_map(|head| head.slot);
-        let newest = slots.max_by_key(|slot| (slot.at, !is_gap(slot))).filter(|slot| slot.at > self.after)?;
+        let newest = slots.max_by_key(|slot| (slot.at, !is_skipped(slot))).filter(|slot| slot.at > self.after)?;
         let before = Moment::from_micros(newest.at.micros().saturating_sub(1));
         for head in self.heads.iter_mut().filter(|head| head.slot.is_some_and(|slot| slot.at == newest.at)) {
             head.slot = head.schedule.last_near(before, &mut head.near);
@@ -146,12 +156,21 @@ struct Sorting {
     /// Newest first.
     left: Vec<SkippedRange>,
     gaps: Vec<SkippedRange>,
+    /// Whether the slot before lay on an excluded day as well: those in a row are one range.
+    in_exclusion: bool,
 }
 
 impl Sorting {
     fn take(&mut self, slot: Slot) {
-        if is_gap(&slot) {
-            self.gaps.push(SkippedRange { from: slot.at, to: slot.at, count: Some(1), reason: SkipReason::DstGap });
+        let follows = std::mem::replace(&mut self.in_exclusion, slot.note == Some(Note::Excluded));
+        if let Some(reason) = reason_of(&slot) {
+            match self.gaps.last_mut() {
+                Some(range) if follows && self.in_exclusion => {
+                    range.from = slot.at;
+                    range.count = range.count.map(|count| count + 1);
+                }
+                _ => self.gaps.push(SkippedRange { from: slot.at, to: slot.at, count: Some(1), reason }),
+            }
         } else if let Some(reason) = self.reason_to_skip(slot.at) {
             self.leave(slot.at, reason);
         } else {

@@ -9,7 +9,8 @@ use futures_util::future::{Either, select};
 use tokio::sync::watch;
 
 use super::{Agent, settlement};
-use crate::handler::{Context, Outcome, Stop, StopReason, Stopper};
+use crate::handler::{Context, Done, Outcome, Stop, StopReason, Stopper};
+use crate::model::alarm::KEY_PREFIX;
 use crate::model::step::Verdict;
 use crate::store::{ClaimedStep, Settled, Settlement, StepOutput};
 
@@ -29,8 +30,18 @@ pub(super) async fn attend(
     let Some(begun) = begun else {
         return Some(Settled::Superseded);
     };
+    if !may_begin(&agent, &stop, begun + step.timeout) {
+        return settle(&agent, settlement(&step, Verdict::GivenBack, StepOutput::default())).await;
+    }
     let outcome = run(&agent, &step, &stopper, &stop, Clocked { claimed: asked, begun }).await;
     settle(&agent, conclude(&step, outcome, stop.reason())).await
+}
+
+/// The store may have answered so late that the claim has lapsed, that nobody vouches for the work any longer, or that all work
+/// was asked to end before this was in hand: then it is not even begun.
+fn may_begin(agent: &Agent, stop: &Stop, lapses: Duration) -> bool {
+    let now = agent.timer.elapsed();
+    stop.reason().is_none() && now < lapses && agent.vouch.borrow().is_fresh(now)
 }
 
 /// By the replica's own monotonic clock.
@@ -91,6 +102,10 @@ async fn overdue(agent: &Agent, claimed: Duration, deadline: watch::Receiver<Dur
 
 fn conclude(step: &ClaimedStep, outcome: Outcome, reason: Option<StopReason>) -> Settlement {
     match outcome {
+        Outcome::Done(done) if takes_an_alarms_key(&done) => {
+            let error = format!("a message's key begins with {KEY_PREFIX:?}, as alarms of Onebell's own do; choose another key");
+            settlement(step, Verdict::Failed { error }, done.output)
+        }
         Outcome::Done(done) => Settlement {
             claim: step.claim.clone(),
             verdict: Verdict::Succeeded,
@@ -102,7 +117,15 @@ fn conclude(step: &ClaimedStep, outcome: Outcome, reason: Option<StopReason>) ->
         Outcome::Failed { error, output } => settlement(step, Verdict::Failed { error }, output),
         Outcome::Retry { error, after, output } => settlement(step, unfinished(reason, error, after), output),
         Outcome::Stopped { output } => settlement(step, unfinished(reason, "the handler gave up".to_owned(), None), output),
+        Outcome::Unvouched { output } => {
+            let reason = reason.unwrap_or(StopReason::OwnStop);
+            settlement(step, unfinished(Some(reason), String::new(), None), output)
+        }
     }
+}
+
+fn takes_an_alarms_key(done: &Done) -> bool {
+    done.messages.iter().any(|message| message.key.as_str().starts_with(KEY_PREFIX))
 }
 
 /// What an attempt that did not finish means, by why it was asked to end.

@@ -15,7 +15,7 @@ pub(super) fn schedules(
     definition: &JobDefinition,
     zones: &TimeZoneDatabase,
 ) -> std::result::Result<Vec<Schedule>, ScheduleError> {
-    definition.schedules.iter().map(|schedule| Schedule::parse(schedule, &definition.name, zones)).collect()
+    Schedule::of_job(definition, zones)
 }
 
 /// Everything that is due until `now` under the registered definition.
@@ -31,6 +31,7 @@ pub(super) fn slots_until(job: &JobState, zones: &TimeZoneDatabase, now: Moment)
         next_slot: planned.next,
         open: planned.open.iter().map(|due| PlannedSlot { at: due.at, origin: origin(due.catch_up) }).collect(),
         skips: planned.skip.iter().map(recorded).collect(),
+        actor: None,
     })
 }
 
@@ -67,6 +68,7 @@ pub async fn pause(store: &dyn SchedulerStore, zones: &TimeZoneDatabase, name: &
         let now = store.scheduler_now().await?;
         let change = PauseChange {
             job: job.id,
+            version_seen: job.version,
             cursor_seen: cursor,
             paused_at: Some(now.max(cursor)),
             cursor,
@@ -94,6 +96,7 @@ pub async fn resume(store: &dyn SchedulerStore, zones: &TimeZoneDatabase, name: 
         let schedules = schedules(&job.definition, zones).map_err(|error| StoreError::broken(error.to_string()))?;
         let change = PauseChange {
             job: job.id,
+            version_seen: job.version,
             cursor_seen: job.cursor,
             paused_at: None,
             cursor: now,
@@ -108,6 +111,6 @@ pub async fn resume(store: &dyn SchedulerStore, zones: &TimeZoneDatabase, name: 
     Err(StoreError::contended(format!("job {name:?} changes all the time")))
 }
 
-async fn the_job(store: &dyn SchedulerStore, name: &str) -> Result<Option<JobState>> {
+pub(super) async fn the_job(store: &dyn SchedulerStore, name: &str) -> Result<Option<JobState>> {
     Ok(store.jobs_named(Some(&[name.to_owned()])).await?.into_iter().next())
 }

@@ -27,6 +27,8 @@ pub struct ClaimSteps {
     pub prefetch: u32,
     /// Whether the agent holds no other step: only then it may take one that must run alone.
     pub idle: bool,
+    /// Only steps of this run.
+    pub run: Option<RunId>,
 }
 
 /// What an agent got.

@@ -94,6 +94,10 @@ pub trait OperatorStore: Send + Sync {
     /// Decides a message: `sent` for one in doubt; `resend` for one in doubt or failed; `drop` for ready, failed, in doubt.
     async fn resolve_message(&self, key: &str, verdict: MessageVerdict, actor: &Actor) -> Result<Acted>;
 
+    /// The store's clock was set back, and it is right: what lies ahead of it no longer counts. Cursors, pauses between tries,
+    /// claims and terms move back with it; runs, and so the slots that ran, stay. Not where the database has a clock of its own.
+    async fn accept_clock(&self, actor: &Actor) -> Result<Acted>;
+
     /// Removes a job with everything recorded for it, identities included: runs, steps, history, messages, effects of its
     /// steps, keys, skips, requests, definitions. For scratch jobs (demo, chaos), never part of retention. False: no such job.
     async fn erase_job(&self, job: &JobId) -> Result<bool>;

@@ -23,8 +23,21 @@ pub struct StatusView {
     pub effects: u64,
     /// Live replicas.
     pub replicas: u64,
+    /// How long what is due has been waiting.
+    pub waiting: Waiting,
     /// Summed over all replicas ever.
     pub prevented: Prevented,
+}
+
+/// How long what is due has been waiting for a replica that takes it, in microseconds: the longest of each; 0: nothing waits.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Waiting {
+    /// A step that may be claimed.
+    pub step_us: u64,
+    /// A message that may be sent.
+    pub message_us: u64,
+    /// A slot that is not opened yet.
+    pub slot_us: u64,
 }
 
 /// A job for people.
@@ -122,6 +135,8 @@ pub struct ReplicaView {
     pub beat_at: Moment,
     pub lost_at: Option<Moment>,
     pub left_at: Option<Moment>,
+    /// So far behind what others wrote is its clock: it plans nothing.
+    pub clock_behind_s: Option<u64>,
     pub running: u64,
 }
 

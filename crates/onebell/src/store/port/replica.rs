@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use async_trait::async_trait;
 
@@ -15,14 +16,18 @@ pub struct ReplicaInfo {
     pub label: String,
     /// Program version.
     pub version: String,
-    /// Time-zone data version.
+    /// Time-zone data version that it plans by; empty: it does not plan.
     pub tzdata: String,
     /// Jobs it carries, with the hash of the definition it carries.
     pub jobs: BTreeMap<JobId, String>,
     /// Handlers it carries.
     pub handlers: Vec<String>,
+    /// Queues it serves.
+    pub queues: Vec<String>,
     /// Channels it carries.
     pub channels: Vec<String>,
+    /// How long its beat may stand still before others may call it lost.
+    pub lease: Duration,
 }
 
 /// Counted since the last renewal; never of record.

@@ -1,8 +1,11 @@
 use async_trait::async_trait;
 
 use super::error::Result;
-use crate::model::overlap::Origin;
+use crate::model::alarm::SlotEnd;
+use crate::model::lateness::BOUND_TO_SLOT;
+use crate::model::overlap::{Origin, SkipReason};
 use crate::model::recovery::{Grant, RecoveryRequest};
+use crate::model::zone_version::Planner;
 use crate::model::{JobDefinition, JobId, Moment, ReplicaId};
 
 /// A job as planning needs it.
@@ -39,6 +42,13 @@ pub struct PlannedSlot {
     pub origin: Origin,
 }
 
+impl PlannedSlot {
+    /// It has a run now, and ends a row of skips; a backfill does not.
+    pub(crate) fn opened(&self) -> Option<SlotEnd> {
+        BOUND_TO_SLOT.contains(&self.origin).then_some(SlotEnd::Opened(self.at))
+    }
+}
+
 /// Slots that were due and will not run, in one row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkipRange {
@@ -48,8 +58,26 @@ pub struct SkipRange {
     pub to: Moment,
     /// How many, when it is known without an unbounded walk.
     pub count: Option<u64>,
-    /// One word: `missed`, `outside-window`, `overlap`, `paused`, `dst-gap`, `pruned`.
+    /// One word: `missed`, `outside-window`, `overlap`, `late`, `paused`, `dst-gap`, `excluded`, `pruned`.
     pub reason: String,
+}
+
+impl SkipRange {
+    /// One slot.
+    pub(crate) fn of_slot(at: Moment, reason: SkipReason) -> Self {
+        Self { from: at, to: at, count: Some(1), reason: reason.as_str().to_owned() }
+    }
+
+    /// Whether this is why.
+    pub(crate) fn is_for(&self, reason: SkipReason) -> bool {
+        self.reason == reason.as_str()
+    }
+
+    /// As it counts among skips in a row; nothing when a person wanted it so.
+    pub(crate) fn counted(&self) -> Option<SlotEnd> {
+        SkipReason::from_word(&self.reason).filter(|reason| reason.is_trouble())?;
+        Some(SlotEnd::Skipped { from: self.from, to: self.to, count: self.count })
+    }
 }
 
 /// Everything that one planning pass decided for one job.
@@ -69,6 +97,8 @@ pub struct SlotPlan {
     pub open: Vec<PlannedSlot>,
     /// Recorded.
     pub skips: Vec<SkipRange>,
+    /// Who asked for it, for the audit log; none: it came due.
+    pub actor: Option<super::operator::Actor>,
 }
 
 /// What became of a plan.
@@ -118,6 +148,8 @@ pub enum Defined {
 pub struct PauseChange {
     /// The job.
     pub job: JobId,
+    /// Compared: the pause is accounted for, and the next slot found, by this version's schedule.
+    pub version_seen: u64,
     /// Compared.
     pub cursor_seen: Moment,
     /// Set: paused since then; none resumes.
@@ -138,6 +170,16 @@ pub trait SchedulerStore: Send + Sync {
     /// The store's clock.
     async fn scheduler_now(&self) -> Result<Moment>;
 
+    /// The newest instant at which anybody renewed, where the store's clock is a host's and may be set back
+    /// (`model::behind`); none: the database has a clock of its own.
+    async fn newest_renewal(&self) -> Result<Option<Moment>>;
+
+    /// The live replicas that plan, with their time-zone data.
+    async fn planners(&self) -> Result<Vec<Planner>>;
+
+    /// Those of `jobs` whose registered definition one of `replicas` carries.
+    async fn carried_by(&self, replicas: &[ReplicaId], jobs: &[JobId]) -> Result<Vec<JobId>>;
+
     /// The jobs registered under these names or `formerly` names; all jobs when `names` is none.
     async fn jobs_named(&self, names: Option<&[String]>) -> Result<Vec<JobState>>;
 
@@ -145,19 +187,24 @@ pub trait SchedulerStore: Send + Sync {
     /// it was opened with.
     async fn define_job(&self, definition: &Definition) -> Result<Defined>;
 
-    /// Carried, unpaused jobs with `next_slot <= now`, the most overdue first.
+    /// Carried, unpaused jobs with `next_slot <= now`, the most overdue first. What only registration asks for (`known_hashes`,
+    /// `carried`) is left empty.
     async fn due_jobs(&self, carried: &[JobId], limit: u32) -> Result<Vec<JobState>>;
 
     /// Under the job lock: compares version and cursor; for each slot above `pruned_before` and not opened before,
     /// inserts the run (with all its steps, `waiting`, and the definition version) as `queued`, or records a skip when
-    /// overlap says so (`model::overlap`); writes the skips; sets cursor and next slot; then, in a later statement of the
+    /// overlap says so (`model::overlap`) or it is too late to start (`model::lateness`); writes the skips; sets cursor and next slot; then, in a later statement of the
     /// same transaction, admits what may start (as `admit_runs` does for this job).
     /// A slot whose run exists already is neither opened nor an error.
     async fn open_slots(&self, plan: &SlotPlan) -> Result<Opened>;
 
     /// For each carried job with queued runs: waits for the job lock, then admits in a later statement: one waiting slot
     /// first, then the others oldest first. Overlap other than `allow` admits one run at a time. Returns how many.
+    /// What waited too long to start is cancelled instead, and its slot recorded as skipped.
     async fn admit_runs(&self, carried: &[JobId], limit: u32) -> Result<u32>;
+
+    /// Tells of runs that are not over by when they should be, each once. Returns how many were found.
+    async fn tell_late_finishes(&self, limit: u32) -> Result<u32>;
 
     /// Open recovery requests, oldest first.
     async fn open_requests(&self, limit: u32) -> Result<Vec<RecoveryRequest>>;

@@ -6,7 +6,7 @@ use super::columns::values;
 use super::error::{Class, Failure, Outcome, Phase};
 use super::pool::Purpose;
 use super::rows::{NoRows, Rows};
-use super::transaction::{Tx, Verb};
+use super::transaction::{End, Tx, Verb, milliseconds};
 use super::{PostgresStore, claim, settle, statements as sql, work};
 use crate::model::job::UNDO_MARK;
 use crate::model::{Claim, ReplicaId, RunId, StepId};
@@ -17,7 +17,11 @@ const CLAIM: Verb = Verb::with_points("claim_steps", "claim.before_commit", "cla
 #[async_trait]
 impl AgentStore for PostgresStore {
     async fn claim_steps(&self, request: &ClaimSteps) -> Result<ClaimAnswer> {
-        self.write(CLAIM, |tx| async move { claim::claim_steps(&tx, request).await }).await
+        let claim = |tx: Tx| async move {
+            let answer = claim::claim_steps(&tx, request).await?;
+            Ok(if answer.claimed.is_empty() { End::Rollback(answer) } else { End::Commit(answer) })
+        };
+        self.transact(CLAIM, claim).await.map_err(Failure::judged)
     }
 
     async fn held_steps(&self, replica: &ReplicaId) -> Result<Vec<ClaimedStep>> {
@@ -62,9 +66,9 @@ async fn query_rows(store: &PostgresStore, query: &str) -> Outcome<String> {
     let lent = store.pool.lend(Purpose::Work).await?;
     let mut tx = store.tx(&lent)?;
     tx.call_limit = store.query_limit + std::time::Duration::from_secs(2);
-    let limit = store.query_limit.as_millis();
+    let limit = milliseconds(store.query_limit);
     let role = store.sql_role.as_deref().map(|role| format!("; SET LOCAL ROLE {}", work::quoted(role))).unwrap_or_default();
-    let begin = format!("{}; SET LOCAL statement_timeout = {limit}; SET LOCAL lock_timeout = {limit}{role}", store.begin_read);
+    let begin = format!("{}; SET LOCAL statement_timeout = {limit}; SET LOCAL lock_timeout = {limit}{role}", store.begin_look);
     tx.batch("BEGIN", &begin).await?;
     let answer = fetch(&tx, query).await;
     drop(tx);

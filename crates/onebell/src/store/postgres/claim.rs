@@ -17,7 +17,7 @@ pub(super) async fn claim_steps(tx: &Tx, request: &ClaimSteps) -> Outcome<ClaimA
     let carried = Carried::of(request);
     let replica = request.replica.as_str();
     let clock = tx.clock();
-    let values = values![clock, replica, carried.jobs, carried.handlers, carried.queues];
+    let values = values![clock, replica, carried.jobs, carried.handlers, carried.queues, carried.run];
     let Some(claimant) = tx.first(&sql::LOCK_CLAIMANT, values).await? else {
         return Ok(ClaimAnswer::default());
     };
@@ -42,6 +42,7 @@ struct Carried<'r> {
     jobs: Vec<&'r str>,
     handlers: Vec<&'r str>,
     queues: Vec<&'r str>,
+    run: Option<&'r str>,
 }
 
 impl<'r> Carried<'r> {
@@ -50,12 +51,13 @@ impl<'r> Carried<'r> {
             jobs: request.jobs.iter().map(|job| job.as_str()).collect(),
             handlers: request.handlers.iter().map(String::as_str).collect(),
             queues: request.queues.iter().map(String::as_str).collect(),
+            run: request.run.as_ref().map(RunId::as_str),
         }
     }
 
     async fn claim(&self, tx: &Tx, replica: &str, limit: u32, start: u32, alone: bool) -> Outcome<Vec<Record>> {
         let (clock, limit, start) = (tx.clock(), int(limit), int(start));
-        let values = values![clock, replica, self.jobs, self.handlers, self.queues, limit, start, alone];
+        let values = values![clock, replica, self.jobs, self.handlers, self.queues, limit, start, alone, self.run];
         tx.rows(&sql::CLAIM_STEPS, values).await
     }
 }

@@ -54,6 +54,7 @@ pub(super) async fn retry_run(tx: &Tx, id: &RunId, actor: &Actor) -> Outcome<Act
             reopen(tx, now, &run).await?;
             let (at, run_id) = (stamp(now), id.as_str());
             tx.execute(&sql::REVIVE_RUN_MESSAGES, values![at, run_id]).await?;
+            redeliver(tx, now, &run).await?;
             Subject::retried(run)
         }
         other => return Ok(not_now(format!("the run is {other}; a parked or failed one can be retried"))),
@@ -93,7 +94,20 @@ async fn undo_began(tx: &Tx, run: &RunId) -> Outcome<bool> {
 /// Cancelled steps come back from the history and wait, each under the attempt it ended with.
 async fn reopen(tx: &Tx, now: Moment, run: &LockedRun) -> Outcome<()> {
     let id = run.id.as_str();
-    let rows = tx.rows(&sql::REOPEN_STEPS, values![id]).await?;
+    let cancelled = tx.rows(&sql::REOPEN_STEPS, values![id]).await?;
+    take_back(tx, now, run, StepStatus::Waiting, &cancelled).await
+}
+
+/// Steps that were done deliver again: of their messages some were dropped with the run, and are ready now.
+async fn redeliver(tx: &Tx, now: Moment, run: &LockedRun) -> Outcome<()> {
+    let (at, id) = (stamp(now), run.id.as_str());
+    let done = tx.rows(&sql::REDELIVER_STEPS, values![id]).await?;
+    take_back(tx, now, run, StepStatus::Delivering, &done).await?;
+    tx.execute_all(&sql::RECORD_REDELIVERED_STEPS, values![at, id], done.len()).await
+}
+
+/// Steps of the history are open once more.
+async fn take_back(tx: &Tx, now: Moment, run: &LockedRun, status: StepStatus, rows: &[Record]) -> Outcome<()> {
     if rows.is_empty() {
         return Ok(());
     }
@@ -101,8 +115,10 @@ async fn reopen(tx: &Tx, now: Moment, run: &LockedRun) -> Outcome<()> {
     let definition = run_graph::definition_of(&definitions, &run.id)?;
     let ranks = definition.ranks();
     let mut steps = NewSteps::default();
-    for row in &rows {
-        let place = Place { run: &run.id, job: &run.job, status: StepStatus::Waiting, attempt: row.number("attempt")? };
+    for row in rows {
+        // A step that delivers again takes a number of its own, as an end without an owner does.
+        let attempt = row.number::<u64>("attempt")? + u64::from(status == StepStatus::Delivering);
+        let place = Place { run: &run.id, job: &run.job, status, attempt };
         if let Some(step) = definition.step(row.get("name")?) {
             steps.add(place, step, &ranks)?;
         }

@@ -131,6 +131,8 @@ fn chain(error: &dyn std::error::Error) -> String {
     text
 }
 
+const RIGHTS: &str = "grant the role what docs/operations.md lists under \"Rights\", or bring the schema up as its owner";
+
 impl Failure {
     /// Of the statement or act `what`.
     pub(super) fn seen(what: &str, error: &tokio_postgres::Error, phase: Phase) -> Self {
@@ -142,6 +144,7 @@ impl Failure {
             (Some(code), Class::Away) if phase == Phase::Commit => {
                 format!("{what}: {} (SQLSTATE {code}); it may or may not have happened", symptom.message)
             }
+            (Some(code), _) if code == "42501" => format!("{what}: {} (SQLSTATE {code}); {RIGHTS}", symptom.message),
             (Some(code), _) => format!("{what}: {} (SQLSTATE {code})", symptom.message),
             (None, _) => format!("{what}: {}", symptom.message),
         };
@@ -162,6 +165,11 @@ impl Failure {
     /// Something moved between two statements: the transaction is repeated.
     pub(super) fn again(message: impl Into<String>) -> Self {
         Self { class: Class::Again, code: None, message: message.into(), poisoned: false }
+    }
+
+    /// Somebody kept a lock for longer than we wait.
+    pub(super) fn is_lock_timeout(&self) -> bool {
+        self.code.as_deref() == Some("55P03")
     }
 
     /// As the port says it.

@@ -53,6 +53,9 @@ async fn replica(tx: &Tx, now: Moment, request: &RecoveryRequest) -> Outcome<Opt
     let runs = run_graph::lock(tx, &runs).await?;
     let rows = tx.rows(&sql::READ_LOST_STEPS, values![id]).await?;
     let steps: Vec<Held> = rows.iter().map(Held::read).collect::<Outcome<_>>()?;
+    // Locked in their order, and read once more when the runs have gone on: one that ends has marked its messages.
+    tx.rows(&sql::READ_LOST_MESSAGES, values![id]).await?;
+    recover(tx, now, runs.into_values().collect(), &steps, Loss::Lost).await?;
     let rows = tx.rows(&sql::READ_LOST_MESSAGES, values![id]).await?;
     let flying: Vec<LockedMessage> = rows.iter().map(LockedMessage::read).collect::<Outcome<_>>()?;
     let mut endings = MessageEndings::default();
@@ -61,7 +64,6 @@ async fn replica(tx: &Tx, now: Moment, request: &RecoveryRequest) -> Outcome<Opt
             endings.add(&message.flying, &ending, None);
         }
     }
-    recover(tx, now, runs.into_values().collect(), &steps, Loss::Lost).await?;
     endings.write(tx, now).await?;
     Ok(Some(u32::try_from(steps.len() + endings.len()).unwrap_or(u32::MAX)))
 }
@@ -136,10 +138,15 @@ fn resend(message: &LockedMessage, now: Moment) -> Option<MessageEnding> {
     Some(MessageEnding { event: MessageEvent::Resend, to, ready_at: now, tries: flying.tries, note: None })
 }
 
-/// Decides readiness and end of a run again. Nothing follows, or it is left to admission: refused.
+/// Parks what no live replica carries, takes up what one carries again, and decides readiness and end of the run anew.
+/// Nothing follows, or it is left to admission: refused.
 async fn run(tx: &Tx, now: Moment, request: &RecoveryRequest) -> Outcome<Option<u32>> {
-    let runs = run_graph::lock(tx, [&RunId::from_text(request.id.as_str())]).await?;
+    let (at, id) = (stamp(now), request.id.as_str());
+    let runs = run_graph::lock(tx, [&RunId::from_text(id)]).await?;
+    let held = tx.execute(&sql::HOLD_UNCARRIED_STEPS, values![at, id]).await?;
+    let steps = held + tx.execute(&sql::TAKE_UP_STEPS, values![at, id]).await?;
     let subjects: Vec<Subject> = runs.into_values().map(Subject::as_it_stands).collect();
     let changes = run_graph::advance(tx, now, &subjects).await?;
-    Ok((changes > 0).then_some(0))
+    let moved = u32::try_from(steps).unwrap_or(u32::MAX);
+    Ok((moved > 0 || changes > 0).then_some(moved))
 }

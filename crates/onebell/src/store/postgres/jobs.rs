@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use super::columns::{Record, int, json, stamp, values};
 use super::error::{Failure, Outcome};
 use super::transaction::{End, Tx};
-use super::{operator, statements as sql};
-use crate::model::{JobDefinition, JobId, Moment};
+use super::{many, operator, statements as sql};
+use crate::model::zone_version::Planner;
+use crate::model::{JobDefinition, JobId, Moment, ReplicaId};
 use crate::store::{Defined, Definition, JobState, PauseChange, SkipRange};
 
 /// A job under its lock.
@@ -43,17 +44,36 @@ pub(super) async fn named(tx: &Tx, names: Option<&[String]>) -> Outcome<Vec<JobS
 }
 
 pub(super) async fn due(tx: &Tx, carried: &[JobId], limit: u32) -> Outcome<Vec<JobState>> {
+    if carried.len() > many::NAMED_MAX {
+        return many::due(tx, carried, limit).await;
+    }
     let (clock, limit) = (tx.clock(), int(limit));
     let jobs: Vec<&str> = carried.iter().map(JobId::as_str).collect();
     states(&tx.rows(&sql::READ_DUE_JOBS, values![clock, jobs, limit]).await?)
 }
 
+pub(super) async fn planners(tx: &Tx) -> Outcome<Vec<Planner>> {
+    let planner =
+        |row: &Record| Ok(Planner { replica: ReplicaId::from_text(row.get::<&str>("replica_id")?), tzdata: row.get("tzdata")? });
+    tx.rows(&sql::READ_PLANNERS, &[]).await?.iter().map(planner).collect()
+}
+
+pub(super) async fn carried_by(tx: &Tx, replicas: &[ReplicaId], jobs: &[JobId]) -> Outcome<Vec<JobId>> {
+    let replicas: Vec<&str> = replicas.iter().map(ReplicaId::as_str).collect();
+    let jobs: Vec<&str> = jobs.iter().map(JobId::as_str).collect();
+    let rows = tx.rows(&sql::READ_CARRIED, values![replicas, jobs]).await?;
+    rows.iter().map(|row| row.get::<&str>("job_id").map(JobId::from_text)).collect()
+}
+
 pub(super) async fn next_slot(tx: &Tx, carried: &[JobId]) -> Outcome<Option<Moment>> {
+    if carried.len() > many::NAMED_MAX {
+        return many::next_slot(tx, carried).await;
+    }
     let jobs: Vec<&str> = carried.iter().map(JobId::as_str).collect();
     tx.one(&sql::READ_NEXT_SLOT, values![jobs]).await?.moment_opt("next_slot")
 }
 
-fn states(rows: &[Record]) -> Outcome<Vec<JobState>> {
+pub(super) fn states(rows: &[Record]) -> Outcome<Vec<JobState>> {
     rows.iter().map(state).collect()
 }
 
@@ -110,18 +130,18 @@ pub(super) fn taken(failure: Failure) -> Result<Defined, Failure> {
     if failure.code.as_deref() == Some("23505") { Ok(Defined::Stale) } else { Err(failure) }
 }
 
-/// Pauses or resumes; false when the cursor had moved.
+/// Pauses or resumes; false when the definition or the cursor was another one meanwhile.
 pub(super) async fn set_pause(tx: &Tx, change: &PauseChange) -> Outcome<bool> {
     let Some(job) = lock(tx, &change.job).await? else {
         return Ok(false);
     };
-    if job.cursor != change.cursor_seen {
+    if job.version != change.version_seen || job.cursor != change.cursor_seen {
         return Ok(false);
     }
     let now = tx.now().await?;
     let (id, paused, next) = (change.job.as_str(), change.paused_at.map(stamp), change.next_slot.map(stamp));
-    let (cursor, seen) = (stamp(change.cursor), stamp(change.cursor_seen));
-    tx.execute_all(&sql::PAUSE_JOB, values![id, paused, cursor, next, seen], 1).await?;
+    let (cursor, version, seen) = (stamp(change.cursor), int(change.version_seen), stamp(change.cursor_seen));
+    tx.execute_all(&sql::PAUSE_JOB, values![id, paused, cursor, next, version, seen], 1).await?;
     insert_skips(tx, now, &change.job, change.skip.as_slice()).await?;
     let action = if change.paused_at.is_some() { "pause" } else { "resume" };
     operator::audit(tx, now, &change.actor, action, id, None).await?;

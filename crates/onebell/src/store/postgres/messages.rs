@@ -2,8 +2,8 @@
 
 use super::columns::{Record, int, stamp, text, values};
 use super::error::Outcome;
-use super::statements as sql;
 use super::transaction::Tx;
+use super::{alarms, statements as sql};
 use crate::model::message::{InDoubtPolicy, InFlight, MessageEnding, MessageStatus};
 use crate::model::{Moment, ReplicaId};
 
@@ -83,13 +83,15 @@ impl MessageEndings {
     }
 
     /// Writes all of them, each under its fence.
-    pub(super) async fn write(&self, tx: &Tx, now: Moment) -> Outcome<()> {
+    pub(super) async fn write(&self, tx: &Tx, at: Moment) -> Outcome<()> {
         if self.key.is_empty() {
             return Ok(());
         }
-        let now = stamp(now);
+        let now = stamp(at);
         let values =
             values![now, self.key, self.attempt, self.was, self.status, self.ready_at, self.tries, self.note, self.settled_by];
-        tx.execute_all(&sql::SETTLE_MESSAGES, values, self.len()).await
+        tx.execute_all(&sql::SETTLE_MESSAGES, values, self.len()).await?;
+        let doubts = self.key.iter().zip(&self.status).filter(|(_, status)| **status == MessageStatus::InDoubt.as_str());
+        alarms::tell_of_doubts(tx, at, &doubts.map(|(key, _)| key.as_str()).collect::<Vec<_>>()).await
     }
 }

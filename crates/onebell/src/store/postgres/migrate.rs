@@ -16,7 +16,10 @@ struct Migration {
 }
 
 /// All of them, in order.
-const MIGRATIONS: &[Migration] = &[Migration { version: 1, name: "0001", text: include_str!("migrations/0001.sql") }];
+const MIGRATIONS: &[Migration] = &[
+    Migration { version: 1, name: "0001", text: include_str!("migrations/0001.sql") },
+    Migration { version: 2, name: "0002", text: include_str!("migrations/0002.sql") },
+];
 
 const NEWEST: u64 = MIGRATIONS[MIGRATIONS.len() - 1].version;
 

@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use super::columns::{json, stamp, text, values};
 use super::error::{Failure, Outcome};
 use super::slots::{NewRun, open_runs};
-use super::transaction::{End, Tx, Verb};
+use super::transaction::{End, Tx, Verb, milliseconds};
 use super::{PostgresStore, admission, decide, jobs, statements as sql};
 use crate::model::overlap::Origin;
 use crate::model::{Conflict, Fingerprint, JobId, Moment, RunId};
@@ -34,6 +34,10 @@ impl OperatorStore for PostgresStore {
     async fn resolve_message(&self, key: &str, verdict: MessageVerdict, actor: &Actor) -> Result<Acted> {
         let resolve = |tx: Tx| async move { decide::resolve_message(&tx, key, verdict, actor).await };
         self.write(Verb::named("resolve_message"), resolve).await
+    }
+
+    async fn accept_clock(&self, _: &Actor) -> Result<Acted> {
+        Ok(Acted::NotNow("is the database server's own, and replicas' clocks do not count".to_owned()))
     }
 
     async fn erase_job(&self, job: &JobId) -> Result<bool> {
@@ -110,7 +114,7 @@ const ERASE_LIMIT: std::time::Duration = std::time::Duration::from_secs(60);
 async fn erase(mut tx: Tx, job: &JobId) -> Outcome<bool> {
     // No index leads from a step to its effects: on a large ledger this takes longer than a verb may.
     tx.call_limit = tx.call_limit.max(ERASE_LIMIT);
-    tx.batch("erase_job", &format!("SET LOCAL statement_timeout = {}", ERASE_LIMIT.as_millis())).await?;
+    tx.batch("erase_job", &format!("SET LOCAL statement_timeout = {}", milliseconds(ERASE_LIMIT))).await?;
     let id = job.as_str();
     tx.execute(&sql::ERASE_REQUESTS, values![id]).await?;
     tx.rows(&sql::LOCK_JOB_FOR_ERASURE, values![id]).await?;

@@ -17,7 +17,7 @@ use crate::model::step::StepStatus;
 use crate::model::{Moment, RunId};
 use crate::store::{
     JobView, MessageFilter, MessageView, Prevented, ReadStore, ReplicaView, Result, RunDetail, RunFilter, RunView, SkipView,
-    StatusView,
+    StatusView, Waiting,
 };
 
 /// What a limit of zero stands for.
@@ -36,35 +36,35 @@ impl PostgresStore {
 #[async_trait]
 impl ReadStore for PostgresStore {
     async fn status(&self) -> Result<StatusView> {
-        self.read("status", |tx| async move { status(&tx).await }).await
+        self.look("status", |tx| async move { status(&tx).await }).await
     }
 
     async fn jobs(&self) -> Result<Vec<JobView>> {
         let jobs = |tx: Tx| async move { tx.rows(&sql::LIST_JOBS, &[]).await?.iter().map(views::job).collect() };
-        self.read("jobs", jobs).await
+        self.look("jobs", jobs).await
     }
 
     async fn runs(&self, filter: &RunFilter) -> Result<Vec<RunView>> {
-        self.read("runs", |tx| async move { runs(&tx, filter).await }).await
+        self.look("runs", |tx| async move { runs(&tx, filter).await }).await
     }
 
     async fn run(&self, run: &RunId) -> Result<Option<RunDetail>> {
-        self.read("run", |tx| async move { run_detail(&tx, run).await }).await
+        self.look("run", |tx| async move { run_detail(&tx, run).await }).await
     }
 
     async fn replicas(&self) -> Result<Vec<ReplicaView>> {
         let replicas = |tx: Tx| async move { tx.rows(&sql::LIST_REPLICAS, &[]).await?.iter().map(views::replica).collect() };
-        self.read("replicas", replicas).await
+        self.look("replicas", replicas).await
     }
 
     async fn recoveries(&self, limit: u32) -> Result<Vec<RecoveryRequest>> {
         let limit = limit_of(limit);
         let list = |tx: Tx| async move { tx.rows(&sql::LIST_RECOVERIES, values![limit]).await?.iter().map(request).collect() };
-        self.read("recoveries", list).await
+        self.look("recoveries", list).await
     }
 
     async fn messages(&self, filter: &MessageFilter) -> Result<Vec<MessageView>> {
-        self.read("messages", |tx| async move { messages(&tx, filter).await }).await
+        self.look("messages", |tx| async move { messages(&tx, filter).await }).await
     }
 
     async fn message(&self, key: &str) -> Result<Option<MessageView>> {
@@ -72,14 +72,14 @@ impl ReadStore for PostgresStore {
             let row = tx.first(&sql::SHOW_MESSAGE, values![key]).await?;
             row.as_ref().map(views::message).transpose()
         };
-        self.read("message", message).await
+        self.look("message", message).await
     }
 
     async fn skips(&self, job: Option<&str>, limit: u32) -> Result<Vec<SkipView>> {
         let limit = limit_of(limit);
         let skips =
             |tx: Tx| async move { tx.rows(&sql::LIST_SKIPS, values![job, limit]).await?.iter().map(views::skip).collect() };
-        self.read("skips", skips).await
+        self.look("skips", skips).await
     }
 
     async fn effects_total(&self, scope: &str) -> Result<(u64, i128)> {
@@ -87,7 +87,7 @@ impl ReadStore for PostgresStore {
             let row = tx.one(&sql::SUM_EFFECTS, values![scope]).await?;
             Ok((row.number("number")?, row.word("total", |text| text.parse().ok())?))
         };
-        self.read("effects_total", total).await
+        self.look("effects_total", total).await
     }
 
     async fn is_idle(&self) -> Result<bool> {
@@ -118,12 +118,19 @@ async fn status(tx: &Tx) -> Outcome<StatusView> {
     let steps: Vec<&str> = StepStatus::ALL.iter().map(|status| status.as_str()).collect();
     let outbox: Vec<&str> = MessageStatus::ALL.iter().map(|status| status.as_str()).collect();
     let replicas = tx.one(&sql::COUNT_REPLICAS, &[]).await?;
+    let clock = tx.clock();
+    let waiting = tx.one(&sql::OLDEST_WAITING, values![clock]).await?;
     Ok(StatusView {
         runs: counts(tx, &sql::COUNT_RUNS, None, &runs).await?,
         steps: counts(tx, &sql::COUNT_STEPS, None, &steps).await?,
         outbox: counts(tx, &sql::COUNT_MESSAGES, None, &outbox).await?,
         effects: tx.one(&sql::COUNT_EFFECTS, &[]).await?.number("number")?,
         replicas: replicas.number("live")?,
+        waiting: Waiting {
+            step_us: waiting.number("step_us")?,
+            message_us: waiting.number("message_us")?,
+            slot_us: waiting.number("slot_us")?,
+        },
         prevented: Prevented {
             slots: replicas.number("slots")?,
             effects: replicas.number("effects")?,

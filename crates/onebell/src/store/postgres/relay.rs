@@ -6,9 +6,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use super::columns::{Record, int, micros, stamp, values};
-use super::error::Outcome;
+use super::error::{Failure, Outcome};
 use super::messages::{self, LockedMessage, MessageEndings};
-use super::transaction::{Tx, Verb};
+use super::transaction::{End, Tx, Verb};
 use super::{PostgresStore, statements as sql};
 use crate::model::message::{Delivery, InDoubtPolicy, MessageEnding, MessageEvent, MessageStatus};
 use crate::model::{MessageClaim, Moment, ReplicaId};
@@ -21,7 +21,11 @@ const SETTLE: Verb = Verb::with_points("settle_messages", "settle_messages.befor
 #[async_trait]
 impl RelayStore for PostgresStore {
     async fn claim_messages(&self, request: &ClaimMessages) -> Result<Vec<ClaimedMessage>> {
-        self.write(CLAIM, |tx| async move { claim(&tx, request).await }).await
+        let claim = |tx: Tx| async move {
+            let claimed = claim(&tx, request).await?;
+            Ok(if claimed.is_empty() { End::Rollback(claimed) } else { End::Commit(claimed) })
+        };
+        self.transact(CLAIM, claim).await.map_err(Failure::judged)
     }
 
     async fn held_messages(&self, replica: &ReplicaId) -> Result<Vec<ClaimedMessage>> {

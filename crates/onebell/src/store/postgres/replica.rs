@@ -1,8 +1,10 @@
 //! A replica's own row: enlisting, renewing, leaving. Renewal is the watch: one transaction writes the beat and reads all others'.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 
-use super::columns::{int, json, values};
+use super::columns::{Record, int, json, micros, values};
 use super::error::Outcome;
 use super::pool::Purpose;
 use super::transaction::{Tx, Verb};
@@ -35,9 +37,15 @@ impl ReplicaStore for PostgresStore {
 
 async fn enlist(tx: &Tx, info: &ReplicaInfo) -> Outcome<()> {
     let (clock, id) = (tx.clock(), info.id.as_str());
-    let (jobs, handlers, channels) = (json(&info.jobs)?, json(&info.handlers)?, json(&info.channels)?);
-    let values = values![clock, id, info.label, info.version, info.tzdata, jobs, handlers, channels];
+    let (jobs, handlers, lease) = (json(&info.jobs)?, json(&info.handlers)?, micros(info.lease));
+    let (queues, channels) = (json(&info.queues)?, json(&info.channels)?);
+    let values = values![clock, id, info.label, info.version, info.tzdata, jobs, handlers, queues, channels, lease];
     tx.execute(&sql::ENLIST_REPLICA, values).await.map(|_| ())
+}
+
+fn beat(row: &Record) -> Outcome<Beat> {
+    let replica = ReplicaId::from_text(row.get::<&str>("replica_id")?);
+    Ok(Beat { replica, beat: row.number("beat")?, lease: Duration::from_micros(row.number("lease_us")?) })
 }
 
 async fn renew(tx: &Tx, id: &ReplicaId, prevented: &Prevented) -> Outcome<Renewal> {
@@ -49,10 +57,7 @@ async fn renew(tx: &Tx, id: &ReplicaId, prevented: &Prevented) -> Outcome<Renewa
         return Ok(Renewal::Lost);
     };
     let rows = tx.rows(&sql::READ_BEATS, values![id]).await?;
-    let beats = rows
-        .iter()
-        .map(|row| Ok(Beat { replica: ReplicaId::from_text(row.get::<&str>("replica_id")?), beat: row.number("beat")? }))
-        .collect::<Outcome<_>>()?;
+    let beats = rows.iter().map(beat).collect::<Outcome<_>>()?;
     let rows = tx.rows(&sql::READ_CANCELLING_STEPS, values![id]).await?;
     let cancelling = rows.iter().map(|row| row.get::<&str>("step_id").map(StepId::from_text)).collect::<Outcome<_>>()?;
     Ok(Renewal::Renewed { beats, cancelling, now: renewed.moment("now")? })

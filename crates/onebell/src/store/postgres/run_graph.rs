@@ -4,11 +4,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::alarms;
 use super::columns::{Record, stamp, values};
 use super::error::{Failure, Outcome};
 use super::new_steps::{NewSteps, Place};
 use super::statements as sql;
 use super::transaction::Tx;
+use crate::model::alarm::{self, Alarm};
 use crate::model::job::UNDO_MARK;
 use crate::model::run::{self, Change, RunEvent, RunGoal, RunStatus, RunView, StepView};
 use crate::model::step::{StepEvent, StepStatus};
@@ -22,6 +24,8 @@ pub(super) struct LockedRun {
     pub(super) status: RunStatus,
     pub(super) goal: Option<RunGoal>,
     reason: Option<String>,
+    /// By when it should be over, until that was told.
+    pub(super) finish_by: Option<Moment>,
 }
 
 /// Locks runs, sorted. Those that do not exist are left out.
@@ -42,6 +46,7 @@ fn locked(row: &Record) -> Outcome<LockedRun> {
         status: row.word("status", RunStatus::from_word)?,
         goal: row.word_opt("goal", RunGoal::from_word)?,
         reason: row.get("reason")?,
+        finish_by: row.moment_opt("finish_by")?,
     })
 }
 
@@ -94,11 +99,11 @@ pub(super) async fn advance(tx: &Tx, now: Moment, subjects: &[Subject]) -> Outco
     if subjects.is_empty() {
         return Ok(0);
     }
-    let mut plan = Plan::of(tx, subjects).await?;
+    let mut plan = Plan::of(tx, now, subjects).await?;
     if !plan.cancel.is_empty() {
         // Runs are locked, but a claim locks only the step: what is to be cancelled is held first, then looked at again.
         tx.rows(&sql::LOCK_CANCELLABLE, values![plan.cancel_runs]).await?;
-        plan = Plan::of(tx, subjects).await?;
+        plan = Plan::of(tx, now, subjects).await?;
     }
     plan.write(tx, now).await?;
     Ok(plan.changes)
@@ -123,6 +128,7 @@ struct Plan {
     cancel_runs: Vec<String>,
     undo: Vec<Undo>,
     drop_messages: Vec<String>,
+    alarms: Vec<(RunId, JobId, Vec<Alarm>)>,
     run_id: Vec<String>,
     was: Vec<&'static str>,
     status: Vec<&'static str>,
@@ -132,22 +138,25 @@ struct Plan {
 }
 
 impl Plan {
-    async fn of(tx: &Tx, subjects: &[Subject]) -> Outcome<Self> {
+    async fn of(tx: &Tx, now: Moment, subjects: &[Subject]) -> Outcome<Self> {
         let ids: Vec<&str> = subjects.iter().map(|subject| subject.run.id.as_str()).collect();
         let mut steps: BTreeMap<String, Vec<(StepView, String)>> = BTreeMap::new();
+        let mut attempts: BTreeMap<String, u64> = BTreeMap::new();
         for row in tx.rows(&sql::READ_RUN_STEPS, values![ids]).await? {
+            *attempts.entry(row.get("run_id")?).or_default() += row.number::<u64>("attempt")?;
             steps.entry(row.get("run_id")?).or_default().push((view(&row)?, row.get("step_id")?));
         }
         let mut plan = Self::default();
         for subject in subjects {
             let mut of_run = steps.remove(subject.run.id.as_str()).unwrap_or_default();
             of_run.sort_by(|(a, _), (b, _)| order(a).cmp(&order(b)));
-            plan.add(subject, &of_run)?;
+            let told = Told { now, attempts: attempts.remove(subject.run.id.as_str()).unwrap_or(0) };
+            plan.add(subject, &of_run, &told)?;
         }
         Ok(plan)
     }
 
-    fn add(&mut self, subject: &Subject, steps: &[(StepView, String)]) -> Outcome<()> {
+    fn add(&mut self, subject: &Subject, steps: &[(StepView, String)], told: &Told) -> Outcome<()> {
         let run = &subject.run;
         let mut end = Standing { status: run.status, goal: run.goal, reason: run.reason.clone(), moved: false };
         let mut undo: Option<Undo> = None;
@@ -180,7 +189,10 @@ impl Plan {
                 Change::Step(name, event) => {
                     return Err(Failure::broken(format!("run {}: {event} of step {name:?} is no consequence", run.id)));
                 }
-                Change::Run(event, to, reason) => end.go(event, to, reason.as_deref()),
+                Change::Run(event, to, reason) => {
+                    end.go(event, to, reason.as_deref());
+                    self.alarms.extend(told.of(run, event, &end));
+                }
                 Change::Goal(goal) => {
                     end.goal = Some(goal);
                     drop_messages = true;
@@ -230,7 +242,7 @@ impl Plan {
             let values = values![at, self.run_id, self.was, self.status, self.goal, self.reason];
             tx.execute_all(&sql::MOVE_RUNS, values, self.run_id.len()).await?;
         }
-        Ok(())
+        alarms::tell_of_runs(tx, now, &self.alarms).await
     }
 
     async fn open_undo(&self, tx: &Tx, now: Moment) -> Outcome<()> {
@@ -248,6 +260,20 @@ impl Plan {
             }
         }
         steps.insert(tx, now).await
+    }
+}
+
+/// What an alarm says besides the move.
+struct Told {
+    now: Moment,
+    /// Of all steps of the run.
+    attempts: u64,
+}
+
+impl Told {
+    fn of(&self, run: &LockedRun, event: RunEvent, end: &Standing) -> Option<(RunId, JobId, Vec<Alarm>)> {
+        let alarms = alarm::of_run(&run.id, self.attempts, event, end.reason.as_deref(), run.finish_by, self.now);
+        (!alarms.is_empty()).then(|| (run.id.clone(), run.job.clone(), alarms))
     }
 }
 

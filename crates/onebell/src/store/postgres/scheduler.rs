@@ -5,8 +5,9 @@ use async_trait::async_trait;
 use super::columns::{int, values};
 use super::error::{Failure, Outcome};
 use super::transaction::{Tx, Verb};
-use super::{PostgresStore, admission, delivery, grant, jobs, slots, statements as sql};
+use super::{PostgresStore, admission, alarms, delivery, grant, jobs, slots, statements as sql};
 use crate::model::recovery::{Grant, RecoveryRequest, RequestKind, RequestStatus};
+use crate::model::zone_version::Planner;
 use crate::model::{JobId, Moment, ReplicaId};
 use crate::store::{Defined, Definition, JobState, Opened, PauseChange, Result, SchedulerStore, SlotPlan};
 
@@ -17,6 +18,18 @@ const GRANT: Verb = Verb::with_points("grant", "grant.before_commit", "grant.aft
 impl SchedulerStore for PostgresStore {
     async fn scheduler_now(&self) -> Result<Moment> {
         self.now().await
+    }
+
+    async fn newest_renewal(&self) -> Result<Option<Moment>> {
+        Ok(None)
+    }
+
+    async fn planners(&self) -> Result<Vec<Planner>> {
+        self.read("planners", |tx| async move { jobs::planners(&tx).await }).await
+    }
+
+    async fn carried_by(&self, replicas: &[ReplicaId], jobs: &[JobId]) -> Result<Vec<JobId>> {
+        self.read("carried_by", |tx| async move { jobs::carried_by(&tx, replicas, jobs).await }).await
     }
 
     async fn jobs_named(&self, names: Option<&[String]>) -> Result<Vec<JobState>> {
@@ -65,6 +78,15 @@ impl SchedulerStore for PostgresStore {
             closed += self.write(Verb::named("close_deliveries"), close).await?;
         }
         Ok(closed)
+    }
+
+    async fn tell_late_finishes(&self, limit: u32) -> Result<u32> {
+        let late = &self.read("late_finishes", |tx| async move { alarms::late_finishes(&tx, limit).await }).await?;
+        if late.is_empty() {
+            return Ok(0);
+        }
+        let tell = |tx: Tx| async move { alarms::tell_late_finishes(&tx, late).await };
+        self.write(Verb::named("tell_late_finishes"), tell).await
     }
 
     async fn next_slot(&self, carried: &[JobId]) -> Result<Option<Moment>> {

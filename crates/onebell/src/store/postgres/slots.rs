@@ -3,14 +3,17 @@
 use std::collections::BTreeSet;
 
 use super::admission;
+use super::alarms::{self, Standing};
 use super::columns::{int, moment, stamp, values};
 use super::error::Outcome;
 use super::jobs::{self, LockedJob};
 use super::new_steps::NewSteps;
+use super::operator::audit;
 use super::run_graph::{self, Subject};
 use super::statements as sql;
 use super::transaction::{End, Tx};
-use crate::model::overlap::{Admission, Origin, admit};
+use crate::model::alarm::Alarm;
+use crate::model::overlap::{Admission, Origin, SkipReason, admit};
 use crate::model::{Moment, RunId};
 use crate::store::{Opened, PlannedSlot, SkipRange, SlotPlan};
 
@@ -27,7 +30,9 @@ pub(super) async fn open(tx: &Tx, plan: &SlotPlan) -> Outcome<End<Opened>> {
         return Ok(End::Rollback(Opened::Stale));
     }
     let now = tx.now().await?;
-    let decided = decide(tx, &job, &plan.open).await?;
+    admission::leave_late(tx, now, &job).await?;
+    let standing = Standing::of(tx, &job).await?;
+    let decided = decide(tx, now, &job, &plan.open).await?;
     let runs: Vec<NewRun> = decided.open.iter().map(|slot| NewRun::of_slot(&job, slot)).collect();
     let opened = open_runs(tx, now, &job, &runs).await?;
     if decided.replaces {
@@ -36,9 +41,19 @@ pub(super) async fn open(tx: &Tx, plan: &SlotPlan) -> Outcome<End<Opened>> {
     let mut skips = plan.skips.clone();
     skips.extend(decided.skips.iter().cloned());
     jobs::insert_skips(tx, now, &job.id, &skips).await?;
+    let late: Vec<Moment> = decided.skips.iter().filter(|skip| skip.is_for(SkipReason::Late)).map(|skip| skip.from).collect();
+    alarms::tell(tx, now, &job, Alarm::late_starts(&late).as_slice()).await?;
+    if let Some(standing) = standing {
+        let with_run = decided.open.iter().filter_map(PlannedSlot::opened);
+        standing.tell(tx, now, &job, skips.iter().filter_map(SkipRange::counted).chain(with_run).collect()).await?;
+    }
     let (id, cursor, next) = (job.id.as_str(), stamp(plan.cursor), plan.next_slot.map(stamp));
     let (version, seen) = (int(plan.version), stamp(plan.cursor_seen));
     tx.execute_all(&sql::MOVE_CURSOR, values![id, cursor, next, version, seen], 1).await?;
+    if let Some(actor) = &plan.actor {
+        let detail = format!("{} slots", opened.len());
+        audit(tx, now, actor, "backfill", id, Some(&detail)).await?;
+    }
     admission::admit(tx, now, &job, admission::ALL).await?;
     let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
     Ok(End::Commit(Opened::Applied { opened: count(opened.len()), skipped: count(decided.skips.len()) }))
@@ -53,7 +68,7 @@ struct Decided {
     replaces: bool,
 }
 
-async fn decide(tx: &Tx, job: &LockedJob, slots: &[PlannedSlot]) -> Outcome<Decided> {
+async fn decide(tx: &Tx, now: Moment, job: &LockedJob, slots: &[PlannedSlot]) -> Outcome<Decided> {
     let mut decided = Decided::default();
     if slots.is_empty() {
         return Ok(decided);
@@ -72,6 +87,10 @@ async fn decide(tx: &Tx, job: &LockedJob, slots: &[PlannedSlot]) -> Outcome<Deci
             continue;
         }
         if !known.insert(slot.at) {
+            continue;
+        }
+        if job.definition.is_too_late(slot.at, slot.origin, now) {
+            decided.skips.push(skip(slot.at, SkipReason::Late.as_str()));
             continue;
         }
         match admit(job.definition.overlap, active, slot_waits, slot.origin) {
@@ -133,7 +152,9 @@ pub(super) async fn open_runs(tx: &Tx, now: Moment, job: &LockedJob, runs: &[New
     let scheduled_for: Vec<_> = runs.iter().map(|run| run.scheduled_for.map(stamp)).collect();
     let origin: Vec<&str> = runs.iter().map(|run| run.origin.as_str()).collect();
     let input: Vec<Option<&str>> = runs.iter().map(|run| run.input.as_deref()).collect();
-    let rows = tx.rows(&sql::INSERT_RUNS, values![at, job_id, version, id, scheduled_for, origin, input]).await?;
+    let finish_by: Vec<_> =
+        runs.iter().map(|run| job.definition.finish_by(run.scheduled_for, run.origin, now).map(stamp)).collect();
+    let rows = tx.rows(&sql::INSERT_RUNS, values![at, job_id, version, id, scheduled_for, origin, input, finish_by]).await?;
     let new: Vec<RunId> = rows.iter().map(|row| row.get::<&str>("run_id").map(RunId::from_text)).collect::<Outcome<_>>()?;
     let mut steps = NewSteps::default();
     for run in &new {

@@ -32,5 +32,7 @@ async fn request(tx: &Tx, sweep: &Sweep) -> Outcome<u32> {
     new += tx.execute(&sql::REQUEST_STEPS, values![clock, by, judge, limit]).await?;
     new += tx.execute(&sql::REQUEST_MESSAGES, values![clock, by, judge, limit]).await?;
     new += tx.execute(&sql::REQUEST_RUNS, values![clock, by, stuck, limit]).await?;
+    let absent = micros(sweep.absent_after);
+    new += tx.execute(&sql::REQUEST_CARRIERS, values![clock, by, judge, absent, limit]).await?;
     Ok(u32::try_from(new).unwrap_or(u32::MAX))
 }

@@ -39,19 +39,39 @@ impl Limits {
 
     /// Opens a transaction whose statements see one state.
     pub(super) fn begin_read(&self) -> String {
-        format!("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {}", self.local())
+        format!("{READ}; {}", self.local())
+    }
+
+    /// The same for people, who may look over whole tables.
+    pub(super) fn begin_look(&self) -> String {
+        format!("{READ}; {}", self.timeouts())
     }
 
     /// What is set for the transaction alone.
     pub(super) fn local(&self) -> String {
+        format!("{}; {PLANS}", self.timeouts())
+    }
+
+    fn timeouts(&self) -> String {
         format!(
             "SET LOCAL statement_timeout = {}; SET LOCAL lock_timeout = {}; \
              SET LOCAL idle_in_transaction_session_timeout = {}; SET LOCAL synchronous_commit = on; SET LOCAL jit = off",
-            self.statement.as_millis(),
-            self.lock.as_millis(),
-            self.idle.as_millis()
+            milliseconds(self.statement),
+            milliseconds(self.lock),
+            milliseconds(self.idle)
         )
     }
+}
+
+const READ: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+
+/// Every statement of a verb goes by keys and small indexes. While a table grows faster than its statistics, the planner
+/// would read it whole: 40,000 new one-step runs took fifty times as long so.
+const PLANS: &str = "SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off";
+
+/// A time limit as the server takes it: never zero, which would be none, and not more than its settings hold.
+pub(super) fn milliseconds(limit: Duration) -> i32 {
+    i32::try_from(limit.as_millis()).unwrap_or(i32::MAX).max(1)
 }
 
 /// A verb's name, its connection's share, and the points around its commit at which a test may end the process.
@@ -174,13 +194,26 @@ impl PostgresStore {
     where
         F: Future<Output = Outcome<T>>,
     {
-        let read = async {
-            let (lent, tx) = self.begin(Verb::named(name), &self.begin_read).await?;
-            let answer = body(tx).await;
-            self.rollback(lent, answer.as_ref().err()).await;
-            answer
-        };
-        read.await.map_err(Failure::judged)
+        self.read_within(name, &self.begin_read, self.limits.call(), body).await.map_err(Failure::judged)
+    }
+
+    /// As [`Self::read`], for people: it may take longer.
+    pub(super) async fn look<T, F>(&self, name: &'static str, body: impl Fn(Tx) -> F) -> Result<T>
+    where
+        F: Future<Output = Outcome<T>>,
+    {
+        let limit = super::LOOK_LIMIT + Duration::from_secs(2);
+        self.read_within(name, &self.begin_look, limit, body).await.map_err(Failure::judged)
+    }
+
+    async fn read_within<T, F>(&self, name: &'static str, begin: &str, limit: Duration, body: impl Fn(Tx) -> F) -> Outcome<T>
+    where
+        F: Future<Output = Outcome<T>>,
+    {
+        let (lent, tx) = self.begin(Verb::named(name), begin).await?;
+        let answer = body(Tx { call_limit: limit, ..tx }).await;
+        self.rollback(lent, answer.as_ref().err()).await;
+        answer
     }
 
     /// As [`Self::write`], for what decides itself whether to commit, and with the failure as it was seen.
@@ -194,7 +227,7 @@ impl PostgresStore {
                 Err(failure) if failure.class == Class::Again && round < ROUNDS => {
                     pause(round).await;
                     // A lock timeout took seconds already: it is tried once more, the others a few times.
-                    round += if failure.code.as_deref() == Some("55P03") { ROUNDS - 1 } else { 1 };
+                    round += if failure.is_lock_timeout() { ROUNDS - 1 } else { 1 };
                 }
                 answer => return answer,
             }
@@ -257,7 +290,10 @@ impl PostgresStore {
                 self.rollback(lent, Some(&failure)).await;
                 return Err(failure);
             }
-            Err(_) => return Err(Failure::silent(&what, self.limits.call())),
+            Err(_) => {
+                self.pool.forget_idle();
+                return Err(Failure::silent(&what, self.limits.call()));
+            }
         }
         if let Some((_, after)) = verb.points {
             fault::point(after);
@@ -274,6 +310,8 @@ impl PostgresStore {
     /// Ends a transaction without a trace; the connection goes back only if the server said so.
     pub(super) async fn rollback(&self, lent: Lent<'_>, failure: Option<&Failure>) {
         if failure.is_some_and(|failure| failure.poisoned) {
+            // Whatever befell this one most likely befell all: nobody is to wait for each of them in turn.
+            self.pool.forget_idle();
             return;
         }
         if let Ok(connection) = lent.connection()

@@ -25,6 +25,9 @@ struct Ours {
 }
 
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
+/// What the driver takes when the URL says nothing; firewalls forget an idle connection long before.
+const DRIVERS_KEEPALIVE: Duration = Duration::from_secs(2 * 60 * 60);
+const KEEPALIVE: Duration = Duration::from_secs(30);
 
 impl Target {
     /// Reads a URL. `silence`: how long sent data may stay unacknowledged before the connection counts as dead.
@@ -44,6 +47,9 @@ impl Target {
         }
         if config.get_tcp_user_timeout().is_none() {
             config.tcp_user_timeout(silence);
+        }
+        if config.get_keepalives_idle() == DRIVERS_KEEPALIVE {
+            config.keepalives_idle(KEEPALIVE);
         }
         let tls = Self::tls(&mut config, &ours)?;
         Ok(Self { config, tls })

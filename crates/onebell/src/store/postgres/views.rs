@@ -79,6 +79,7 @@ pub(super) fn replica(row: &Record) -> Outcome<ReplicaView> {
         beat_at: row.moment("beat_at")?,
         lost_at: row.moment_opt("lost_at")?,
         left_at: row.moment_opt("left_at")?,
+        clock_behind_s: None,
         running: row.number("running")?,
     })
 }

@@ -13,7 +13,7 @@ use super::error::{Class, Failure, Outcome, Phase, Symptom, classify};
 use super::pool::{Lent, Purpose};
 use super::rows::{NoRows, Rows};
 use super::settle::{Item, Refusal, SETTLE, SetEnd, settle_in, settle_late};
-use super::transaction::{End, Tx, Verb, pause};
+use super::transaction::{End, Tx, Verb, milliseconds, pause};
 use super::{PostgresStore, statements as sql};
 use crate::store::Work;
 
@@ -59,6 +59,8 @@ pub(super) async fn settle(store: &PostgresStore, item: &Item<'_>) -> Outcome<Se
     let mut round = 1;
     loop {
         match attempt(store, item).await {
+            // Waiting for somebody's lock took a share of the few connections for work: it is tried once more here, then later.
+            Err(Stop::Failed(failure)) if failure.is_lock_timeout() && round < ROUNDS => round = ROUNDS - 1,
             Err(Stop::Failed(failure)) if failure.class == Class::Again && round < ROUNDS => {}
             Err(Stop::Failed(failure)) => return Err(failure),
             Err(Stop::Busy(_)) if round < ROUNDS => {}
@@ -166,8 +168,7 @@ async fn users_part(store: &PostgresStore, lent: &mut Lent<'_>, item: &Item<'_>,
 
 /// The user's statements have what is left of the claim, and the role that was configured for them.
 fn settings(store: &PostgresStore, left: Duration) -> String {
-    let ms = left.as_millis();
-    let idle = store.limits.idle.as_millis();
+    let (ms, idle) = (milliseconds(left), milliseconds(store.limits.idle));
     let role = store.sql_role.as_deref().map(|role| format!("; SET LOCAL ROLE {}", quoted(role))).unwrap_or_default();
     format!(
         "SET LOCAL statement_timeout = {ms}; SET LOCAL lock_timeout = {ms}; \
@@ -190,7 +191,8 @@ impl PostgresStore {
 
 async fn execute(store: &PostgresStore, statements: &str) -> Outcome<()> {
     let verb = Verb { purpose: Purpose::Work, ..Verb::named("execute") };
-    let settings = settings(store, ALONE_LIMIT);
+    // Theirs are not our statements: they have the planner as the database sets it.
+    let settings = format!("RESET ALL; {}", settings(store, ALONE_LIMIT));
     let run = |mut tx: Tx| {
         let settings = &settings;
         async move {

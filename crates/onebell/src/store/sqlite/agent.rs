@@ -82,8 +82,8 @@ fn claim(tx: &Tx<'_>, request: &ClaimSteps) -> Outcome<ClaimAnswer> {
         return Ok(ClaimAnswer::default());
     }
     let (jobs, handlers, queues) = (to_json(&request.jobs)?, to_json(&request.handlers)?, to_json(&request.queues)?);
-    let carried: [(&str, &dyn rusqlite::ToSql); 4] =
-        [("jobs", &jobs), ("handlers", &handlers), ("queues", &queues), ("now", &tx.now)];
+    let carried: [(&str, &dyn rusqlite::ToSql); 5] =
+        [("jobs", &jobs), ("handlers", &handlers), ("queues", &queues), ("run", &request.run), ("now", &tx.now)];
     let alone = tx.first(S::FindAloneStep, &carried, |row| Ok(row.get::<_, StepId>("step_id")?))?;
     if alone.is_some() && !request.idle {
         return Ok(ClaimAnswer { claimed: Vec::new(), drain: true });
@@ -127,7 +127,8 @@ fn start(tx: &Tx<'_>, claim: &Claim) -> Outcome<bool> {
     Ok(tx.execute(S::StartSteps, &fence)? > 0)
 }
 
-fn extend(tx: &Tx<'_>, claim: &Claim) -> Outcome<Extension> {
+/// Moves a claim's end, if it holds.
+pub(super) fn extend(tx: &Tx<'_>, claim: &Claim) -> Outcome<Extension> {
     let attempt = int(claim.attempt());
     let fence: [(&str, &dyn rusqlite::ToSql); 4] =
         [("step", claim.step()), ("attempt", &attempt), ("replica", claim.replica()), ("now", &tx.now)];

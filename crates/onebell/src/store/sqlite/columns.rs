@@ -5,6 +5,7 @@ use std::time::Duration;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 
 use super::error::Failure;
+use crate::model::batch::{BatchStatus, RecordOutcome};
 use crate::model::job::{OnLost, OnMessageFailed};
 use crate::model::message::{DroppedBy, InDoubtPolicy, MessageStatus};
 use crate::model::overlap::Origin;
@@ -76,6 +77,8 @@ words_in_columns!(
     RunGoal,
     RunStatus,
     AttemptOutcome,
+    BatchStatus,
+    RecordOutcome,
     StepStatus
 );
 

@@ -1,7 +1,7 @@
 //! A person's word on a run, a step or a message. The tables of the model say what it may do.
 
 use super::define::audit;
-use super::new_steps::reopen;
+use super::new_steps::{redeliver, reopen};
 use super::outbox::MessageRow;
 use super::run_graph::{Node, RunGraph};
 use super::statements::Statement as S;
@@ -54,6 +54,7 @@ pub(super) fn retry_run(tx: &Tx<'_>, run: &RunId, actor: &Actor) -> Outcome<Acte
             reopen(tx, &graph.row, &cancelled)?;
             tx.execute(S::ReviveRunMessages, &[("run", run), ("now", &tx.now)])?;
             tx.execute(S::KeepRunMessages, &[("run", run), ("now", &tx.now)])?;
+            redeliver(tx, &graph.row)?;
             graph.row.go(tx, RunEvent::Retry, RunStatus::Queued, None, None)?;
         }
         other => return Ok(not_now(format!("the run is {other}; a parked or failed one can be retried"))),

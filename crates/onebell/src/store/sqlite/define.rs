@@ -56,6 +56,7 @@ pub(super) fn set_pause(tx: &Tx<'_>, change: &PauseChange) -> Outcome<bool> {
         S::PauseJob,
         &[
             ("job", &change.job),
+            ("version_seen", &int(change.version_seen)),
             ("cursor_seen", &change.cursor_seen),
             ("paused_at", &change.paused_at),
             ("cursor", &change.cursor),

@@ -91,7 +91,7 @@ impl Engine {
         W: Fn(&Tx<'_>) -> Outcome<T> + Send + 'static,
     {
         let (answer, answered) = oneshot::channel();
-        let job: Box<dyn Job> = Box::new(Call { work, verb, memory, value: None, answer });
+        let job: Box<dyn Job> = Box::new(Call { work, verb, memory, value: None, wrote: false, answer });
         match self {
             Self::Inline(session) => {
                 let mode = if matches!(lane, Lane::Write) { Mode::Write } else { Mode::Read };
@@ -113,6 +113,7 @@ struct Call<T, W> {
     verb: Verb,
     memory: Option<Memory>,
     value: Option<T>,
+    wrote: bool,
     answer: oneshot::Sender<Result<T>>,
 }
 
@@ -123,15 +124,21 @@ where
 {
     fn run(&mut self, tx: &Tx<'_>) -> Outcome<()> {
         self.value = None;
+        let before = tx.connection.total_changes();
         // A panic ends this piece of work, not the thread and not its neighbours in the group.
         let outcome = catch_unwind(AssertUnwindSafe(|| (self.work)(tx)));
         let panicked = |_| Err(StoreError::broken("a transaction panicked and was rolled back").into());
         self.value = Some(outcome.unwrap_or_else(panicked)?);
+        self.wrote = tx.connection.total_changes() != before;
         Ok(())
     }
 
     fn verb(&self) -> Verb {
         self.verb
+    }
+
+    fn points(&self) -> Option<(&'static str, &'static str)> {
+        self.verb.points.filter(|_| self.wrote)
     }
 
     fn memory(&self) -> Option<&Memory> {

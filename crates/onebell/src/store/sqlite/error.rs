@@ -89,6 +89,9 @@ pub(super) fn judge(error: &rusqlite::Error, file: &str) -> StoreError {
     }
 }
 
+const NOT_ALLOWED: &str =
+    ": a step's SQL may not begin or end transactions, attach files, change settings or write onebell_ tables";
+
 /// What a user's own statement was refused for, when repeating it cannot help. None: the store itself is in trouble.
 pub(super) fn refusal(error: &rusqlite::Error) -> Option<String> {
     let Some(code) = code(error) else {
@@ -106,7 +109,8 @@ pub(super) fn refusal(error: &rusqlite::Error) -> Option<String> {
                 | ErrorCode::NotADatabase
                 | ErrorCode::FileLockingProtocolFailed
         );
-    (!of_the_store).then(|| error.to_string())
+    let remedy = if code == ErrorCode::AuthorizationForStatementDenied { NOT_ALLOWED } else { "" };
+    (!of_the_store).then(|| format!("{error}{remedy}"))
 }
 
 /// A constraint was broken.

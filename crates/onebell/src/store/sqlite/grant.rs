@@ -69,7 +69,6 @@ fn lose_replica(tx: &Tx<'_>, replica: &ReplicaId, beat: u64) -> Outcome<Option<u
         return Ok(None);
     }
     let steps = tx.rows(S::ReadLostSteps, &[("replica", replica)], StepRow::read)?;
-    let messages = tx.rows(S::ReadLostMessages, &[("replica", replica)], MessageRow::read)?;
     let mut runs = BTreeMap::new();
     let mut moved = 0;
     for step in &steps {
@@ -82,7 +81,8 @@ fn lose_replica(tx: &Tx<'_>, replica: &ReplicaId, beat: u64) -> Outcome<Option<u
     for run in runs.keys().collect::<BTreeSet<_>>() {
         advance_run(tx, run)?;
     }
-    for message in &messages {
+    // Only now: a run that ends with its step has marked its messages.
+    for message in &tx.rows(S::ReadLostMessages, &[("replica", replica)], MessageRow::read)? {
         moved += u32::from(recover_in_flight(tx, message)?);
     }
     Ok(Some(moved))
@@ -133,8 +133,11 @@ fn recover_in_flight(tx: &Tx<'_>, message: &MessageRow) -> Outcome<bool> {
     message.in_flight(tx.now).recover(tx.now).map_or(Ok(false), |ending| end_message(tx, message, &ending, None))
 }
 
-/// A run that should have gone on. A queued one is left to admission.
+/// A run that should have gone on: first what no live replica carries is parked, and what one carries again taken up. A
+/// queued one is left to admission.
 fn go_on(tx: &Tx<'_>, run: &RunId) -> Outcome<Option<u32>> {
-    let changes = advance_run(tx, run)?;
+    let run_of: [(&str, &dyn rusqlite::ToSql); 2] = [("run", run), ("now", &tx.now)];
+    let steps = tx.execute(S::HoldUncarriedSteps, &run_of)? + tx.execute(S::TakeUpSteps, &run_of)?;
+    let changes = steps + advance_run(tx, run)?;
     Ok((changes > 0).then(|| u32::try_from(changes).unwrap_or(u32::MAX)))
 }

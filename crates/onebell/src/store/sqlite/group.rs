@@ -47,6 +47,8 @@ pub(super) trait Job: Send {
     /// Does it and keeps its value; may be called again when the transaction is repeated.
     fn run(&mut self, tx: &Tx<'_>) -> Outcome<()>;
     fn verb(&self) -> Verb;
+    /// Fault points around the commit of what it wrote; none if it wrote nothing.
+    fn points(&self) -> Option<(&'static str, &'static str)>;
     /// Where to keep what the commit refused, for work that wants to know.
     fn memory(&self) -> Option<&Memory>;
     /// Hands the kept value, or the error, to whoever waits.
@@ -101,7 +103,7 @@ impl Session {
         let committed = ended.is_ok();
         let refused = ended.unwrap_or_else(|error| vec![Some(error); jobs.len()]);
         for (job, refused) in jobs.into_iter().zip(refused) {
-            if let (Some((_, after)), None, true) = (job.verb().points, &refused, committed) {
+            if let (Some((_, after)), None, true) = (job.points(), &refused, committed) {
                 crate::fault::point(after);
             }
             job.answer(refused.map_or(Ok(()), Err));
@@ -132,7 +134,7 @@ impl Session {
             return Ok(refused);
         }
         for (job, refused) in jobs.iter().zip(&refused) {
-            if let (Some((before, _)), None) = (job.verb().points, refused) {
+            if let (Some((before, _)), None) = (job.points(), refused) {
                 crate::fault::point(before);
             }
         }
@@ -191,6 +193,10 @@ mod tests {
 
         fn verb(&self) -> Verb {
             Verb::PLAIN
+        }
+
+        fn points(&self) -> Option<(&'static str, &'static str)> {
+            None
         }
 
         fn memory(&self) -> Option<&Memory> {

@@ -5,7 +5,8 @@ use super::error::judge;
 use crate::store::{Result, StoreError};
 
 /// Every version's step, the oldest first.
-const MIGRATIONS: &[(&str, &str)] = &[("0001", include_str!("migrations/0001.sql"))];
+const MIGRATIONS: &[(&str, &str)] =
+    &[("0001", include_str!("migrations/0001.sql")), ("0002", include_str!("migrations/0002.sql"))];
 
 /// Which schema a database has, and which one this program writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

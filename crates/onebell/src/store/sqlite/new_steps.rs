@@ -1,12 +1,13 @@
-//! Steps as they begin: of a new run, of an undo, and those that a retried run opens again. All wait;
-//! the run's graph says when they are ready.
+//! Steps as they begin: of a new run, of an undo, and those that a retried run opens again. They wait until the run's
+//! graph says that they are ready; only a step whose messages go out again delivers at once.
 
-use super::columns::{from_json, int, micros, to_json};
+use super::columns::{count, from_json, int, micros, to_json};
 use super::run_graph::{Node, RunRow, waiting};
 use super::statements::Statement as S;
 use super::transaction::{Outcome, Tx};
 use crate::model::job::{OnLost, OnMessageFailed, UndoDefinition};
 use crate::model::run::undo_steps;
+use crate::model::step::StepStatus;
 use crate::model::{JobDefinition, JobId, RunId, StepDefinition, StepId};
 use crate::store::StoreError;
 
@@ -16,6 +17,7 @@ struct NewStep<'d> {
     run: &'d RunId,
     job: &'d JobId,
     rank: u32,
+    status: StepStatus,
     attempt: u64,
     undoable: bool,
     definition: &'d StepDefinition,
@@ -44,6 +46,7 @@ impl NewStep<'_> {
                 ("retry", &retry),
                 ("on_lost", &definition.on_lost),
                 ("on_message_failed", &definition.on_message_failed),
+                ("status", &self.status),
                 ("attempt", &int(self.attempt)),
                 ("now", &tx.now),
             ],
@@ -58,7 +61,8 @@ pub(super) fn open_run(tx: &Tx<'_>, run: &RunId, job: &JobId, definition: &JobDe
     for step in &definition.steps {
         let rank = ranks.get(step.name.as_str()).copied().unwrap_or(0);
         let undoable = step.undo.is_some();
-        NewStep { id: StepId::of(run, &step.name), run, job, rank, attempt: 0, undoable, definition: step }.insert(tx)?;
+        let (id, status) = (StepId::of(run, &step.name), StepStatus::Waiting);
+        NewStep { id, run, job, rank, status, attempt: 0, undoable, definition: step }.insert(tx)?;
     }
     Ok(())
 }
@@ -72,8 +76,10 @@ pub(super) fn open_undo(tx: &Tx<'_>, run: &RunRow, names: &[String]) -> Outcome<
         let undo = step.undo.as_ref().ok_or_else(|| missing(run, name, "no undo"))?;
         let as_step = undo_definition(step, undo, view.name.clone(), view.after.clone());
         let id = StepId::of_undo(&run.id, name);
-        NewStep { id: id.clone(), run: &run.id, job: &run.job, rank, attempt: 0, undoable: false, definition: &as_step }
-            .insert(tx)?;
+        let (id_here, status) = (id.clone(), StepStatus::Waiting);
+        let place =
+            NewStep { id: id_here, run: &run.id, job: &run.job, rank, status, attempt: 0, undoable: false, definition: &as_step };
+        place.insert(tx)?;
         nodes.push(waiting(id, view));
     }
     Ok(nodes)
@@ -81,18 +87,37 @@ pub(super) fn open_undo(tx: &Tx<'_>, run: &RunRow, names: &[String]) -> Outcome<
 
 /// Cancelled steps wait again, under the number of their last attempt.
 pub(super) fn reopen(tx: &Tx<'_>, run: &RunRow, cancelled: &[&Node]) -> Outcome<()> {
-    if cancelled.is_empty() {
+    for node in cancelled {
+        tx.execute(S::ReopenSteps, &[("step", &node.id)])?;
+    }
+    let cancelled: Vec<(&str, u64)> = cancelled.iter().map(|node| (node.view.name.as_str(), node.attempt)).collect();
+    take_back(tx, run, StepStatus::Waiting, &cancelled)
+}
+
+/// Steps that were done deliver again: of their messages some were dropped with the run, and are ready now.
+pub(super) fn redeliver(tx: &Tx<'_>, run: &RunRow) -> Outcome<()> {
+    let done = tx.rows(S::RedeliverSteps, &[("run", &run.id)], |row| {
+        // An end without an owner took a number of its own, and so does this.
+        Ok((row.get::<_, String>("name")?, count(row, "attempt")? + 1))
+    })?;
+    let done: Vec<(&str, u64)> = done.iter().map(|(name, attempt)| (name.as_str(), *attempt)).collect();
+    take_back(tx, run, StepStatus::Delivering, &done)?;
+    tx.execute(S::RecordRedeliveredSteps, &[("run", &run.id), ("now", &tx.now)])?;
+    Ok(())
+}
+
+/// Steps of the history, by name and attempt, are open once more.
+fn take_back(tx: &Tx<'_>, run: &RunRow, status: StepStatus, steps: &[(&str, u64)]) -> Outcome<()> {
+    if steps.is_empty() {
         return Ok(());
     }
     let definition = definition_of(tx, run)?;
     let ranks = definition.ranks();
-    for node in cancelled {
-        let step = step_of(&definition, run, &node.view.name)?;
-        let rank = ranks.get(step.name.as_str()).copied().unwrap_or(0);
-        let undoable = step.undo.is_some();
-        let attempt = node.attempt;
-        tx.execute(S::ReopenSteps, &[("step", &node.id)])?;
-        NewStep { id: node.id.clone(), run: &run.id, job: &run.job, rank, attempt, undoable, definition: step }.insert(tx)?;
+    for (name, attempt) in steps.iter().copied() {
+        let step = step_of(&definition, run, name)?;
+        let rank = ranks.get(name).copied().unwrap_or(0);
+        let (id, undoable) = (StepId::of(&run.id, name), step.undo.is_some());
+        NewStep { id, run: &run.id, job: &run.job, rank, status, attempt, undoable, definition: step }.insert(tx)?;
     }
     Ok(())
 }

@@ -2,11 +2,11 @@
 
 use async_trait::async_trait;
 
-use super::SqliteStore;
 use super::decide::{cancel_run, resolve_message, resolve_step, retry_run};
 use super::engine::Verb;
 use super::erase::erase_job;
 use super::trigger::trigger;
+use super::{SqliteStore, clock};
 use crate::model::{JobId, RunId};
 use crate::store::{Acted, Actor, MessageVerdict, OperatorStore, Resolution, Result, Trigger, Triggered};
 
@@ -35,6 +35,11 @@ impl OperatorStore for SqliteStore {
     async fn resolve_message(&self, key: &str, verdict: MessageVerdict, actor: &Actor) -> Result<Acted> {
         let (key, actor) = (key.to_owned(), actor.clone());
         self.engine.write(Verb::PLAIN, move |tx| resolve_message(tx, &key, verdict, &actor)).await
+    }
+
+    async fn accept_clock(&self, actor: &Actor) -> Result<Acted> {
+        let actor = actor.clone();
+        self.engine.write(Verb::PLAIN, move |tx| clock::accept(tx, &actor)).await
     }
 
     async fn erase_job(&self, job: &JobId) -> Result<bool> {

@@ -17,7 +17,7 @@ use crate::model::run::RunStatus;
 use crate::model::step::StepStatus;
 use crate::store::{
     JobView, MessageFilter, MessageView, Prevented, ReadStore, ReplicaView, Result, RunDetail, RunFilter, RunView, SkipView,
-    StatusView,
+    StatusView, Waiting,
 };
 
 /// What a limit of zero stands for.
@@ -114,8 +114,13 @@ fn status(tx: &Tx<'_>) -> Outcome<StatusView> {
         outbox: counts(tx, S::CountMessages, &[], MessageStatus::ALL.iter().map(|word| word.as_str()))?,
         effects: tx.first(S::CountEffects, &[], |row| Ok(count(row, "count")?))?.unwrap_or_default(),
         replicas: live,
+        waiting: tx.first(S::OldestWaiting, &[("now", &tx.now)], waiting)?.unwrap_or_default(),
         prevented,
     })
+}
+
+fn waiting(row: &rusqlite::Row<'_>) -> Outcome<Waiting> {
+    Ok(Waiting { step_us: count(row, "step_us")?, message_us: count(row, "message_us")?, slot_us: count(row, "slot_us")? })
 }
 
 /// Rows of a word and its count, with every word present.

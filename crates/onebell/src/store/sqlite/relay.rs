@@ -7,6 +7,7 @@ use rusqlite::Row;
 
 use super::SqliteStore;
 use super::agent::is_live;
+use super::alarms::tell_of_doubt;
 use super::columns::{count, int, small, to_json};
 use super::engine::Verb;
 use super::outbox::MessageRow;
@@ -16,13 +17,15 @@ use crate::model::message::{Delivery, DroppedBy, MessageEnding, MessageEvent, Me
 use crate::model::{MessageClaim, ReplicaId};
 use crate::store::{ClaimMessages, ClaimedMessage, Marked, MessageSettled, RelayStore, Result, StoreError};
 
+const CLAIM: Verb = Verb::with_points("claim_messages.before_commit", "claim_messages.after_commit");
 const SENDING: Verb = Verb::with_points("sending.before_commit", "sending.after_commit");
+const SETTLE: Verb = Verb::with_points("settle_messages.before_commit", "settle_messages.after_commit");
 
 #[async_trait]
 impl RelayStore for SqliteStore {
     async fn claim_messages(&self, request: &ClaimMessages) -> Result<Vec<ClaimedMessage>> {
         let request = request.clone();
-        self.engine.write(Verb::PLAIN, move |tx| claim(tx, &request)).await
+        self.engine.write(CLAIM, move |tx| claim(tx, &request)).await
     }
 
     async fn held_messages(&self, replica: &ReplicaId) -> Result<Vec<ClaimedMessage>> {
@@ -39,7 +42,7 @@ impl RelayStore for SqliteStore {
     async fn settle_messages(&self, deliveries: &[(MessageClaim, Delivery)]) -> Result<Vec<MessageSettled>> {
         let deliveries = deliveries.to_vec();
         let settle = move |tx: &Tx<'_>| deliveries.iter().map(|(claim, delivery)| settle(tx, claim, delivery)).collect();
-        self.engine.write(Verb::PLAIN, settle).await
+        self.engine.write(SETTLE, settle).await
     }
 }
 
@@ -145,5 +148,8 @@ pub(super) fn end_message(tx: &Tx<'_>, row: &MessageRow, ending: &MessageEnding,
             ("now", &tx.now),
         ],
     )?;
+    if changed > 0 && ending.to == MessageStatus::InDoubt {
+        tell_of_doubt(tx, &row.key, row.attempt)?;
+    }
     Ok(changed > 0)
 }

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 
 use super::SqliteStore;
-use super::columns::{count, int, to_json};
+use super::columns::{count, int, micros, span, to_json};
 use super::engine::Verb;
 use super::statements::Statement as S;
 use super::transaction::{Outcome, Tx};
@@ -31,7 +31,8 @@ impl ReplicaStore for SqliteStore {
 }
 
 fn enlist(tx: &Tx<'_>, info: &ReplicaInfo) -> Outcome<()> {
-    let (jobs, handlers, channels) = (to_json(&info.jobs)?, to_json(&info.handlers)?, to_json(&info.channels)?);
+    let (jobs, handlers) = (to_json(&info.jobs)?, to_json(&info.handlers)?);
+    let (queues, channels) = (to_json(&info.queues)?, to_json(&info.channels)?);
     tx.execute(
         S::EnlistReplica,
         &[
@@ -41,7 +42,9 @@ fn enlist(tx: &Tx<'_>, info: &ReplicaInfo) -> Outcome<()> {
             ("tzdata", &info.tzdata),
             ("jobs", &jobs),
             ("handlers", &handlers),
+            ("queues", &queues),
             ("channels", &channels),
+            ("lease_us", &micros(info.lease)),
             ("now", &tx.now),
         ],
     )?;
@@ -63,8 +66,11 @@ fn renew(tx: &Tx<'_>, id: &ReplicaId, prevented: &Prevented) -> Outcome<Renewal>
     if renewed == 0 {
         return Ok(Renewal::Lost);
     }
-    let beats =
-        tx.rows(S::ReadBeats, &[("replica", id)], |row| Ok(Beat { replica: row.get("replica_id")?, beat: count(row, "beat")? }))?;
+    tx.execute(S::KeepClock, &[("now", &tx.now)])?;
+    let beats = tx.rows(S::ReadBeats, &[("replica", id)], |row| {
+        let lease = span(row, "lease_us")?;
+        Ok(Beat { replica: row.get("replica_id")?, beat: count(row, "beat")?, lease })
+    })?;
     let cancelling = tx.rows(S::ReadCancellingSteps, &[("replica", id)], |row| Ok(row.get("step_id")?))?;
     Ok(Renewal::Renewed { beats, cancelling, now: tx.now })
 }

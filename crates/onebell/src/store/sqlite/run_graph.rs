@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use super::alarms::tell_of_run;
 use super::columns::{count, from_json, to_json};
 use super::new_steps;
 use super::statements::Statement as S;
@@ -10,7 +11,7 @@ use super::transaction::{Outcome, Tx};
 use crate::model::job::UNDO_MARK;
 use crate::model::run::{Change, RunEvent, RunGoal, RunStatus, RunView, StepView, advance};
 use crate::model::step::{StepEvent, StepStatus};
-use crate::model::{JobId, RunId, StepId};
+use crate::model::{JobId, Moment, RunId, StepId, alarm};
 use crate::store::StoreError;
 
 /// A row of `runs`.
@@ -22,6 +23,8 @@ pub(super) struct RunRow {
     pub(super) status: RunStatus,
     pub(super) goal: Option<RunGoal>,
     pub(super) reason: Option<String>,
+    /// By when it should be over, until that was told.
+    pub(super) finish_by: Option<Moment>,
 }
 
 /// A step of the graph.
@@ -50,6 +53,7 @@ impl RunRow {
                 status: row.get("status")?,
                 goal: row.get("goal")?,
                 reason: row.get("reason")?,
+                finish_by: row.get("finish_by")?,
             })
         })
     }
@@ -158,6 +162,7 @@ impl RunGraph {
                     // The row wants its goal in the statement that needs it.
                     let goal = if let Some(Change::Goal(goal)) = after.first() { Some(*goal) } else { None };
                     self.row.go(tx, *event, *to, reason.as_deref(), goal)?;
+                    self.tell(tx, *event)?;
                     &after[usize::from(goal.is_some())..]
                 }
                 Change::Goal(goal) => {
@@ -170,6 +175,12 @@ impl RunGraph {
             };
         }
         Ok(changes.len())
+    }
+
+    fn tell(&self, tx: &Tx<'_>, event: RunEvent) -> Outcome<()> {
+        let attempts = self.nodes.iter().map(|node| node.attempt).sum();
+        let RunRow { id, reason, finish_by, .. } = &self.row;
+        tell_of_run(tx, &self.row, &alarm::of_run(id, attempts, event, reason.as_deref(), *finish_by, tx.now))
     }
 
     fn move_steps(&mut self, tx: &Tx<'_>, event: StepEvent, changes: &[Change]) -> Outcome<()> {

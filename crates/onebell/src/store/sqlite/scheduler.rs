@@ -2,8 +2,8 @@
 
 use async_trait::async_trait;
 
-use super::SqliteStore;
 use super::admission::admit_runs;
+use super::alarms::tell_late_finishes;
 use super::columns::to_json;
 use super::define::{define_job, set_pause};
 use super::deliveries::close_deliveries;
@@ -12,8 +12,10 @@ use super::grant::{grant, request};
 use super::job_row::job_state;
 use super::slots::open_slots;
 use super::statements::Statement as S;
+use super::{SqliteStore, clock};
 use crate::model::recovery::{Grant, RecoveryRequest};
-use crate::model::{JobId, Moment};
+use crate::model::zone_version::Planner;
+use crate::model::{JobId, Moment, ReplicaId};
 use crate::store::{Defined, Definition, JobState, Opened, PauseChange, Result, SchedulerStore, SlotPlan};
 
 const SLOT: Verb = Verb::with_points("slot.before_commit", "slot.after_commit");
@@ -23,6 +25,24 @@ const GRANT: Verb = Verb::with_points("grant.before_commit", "grant.after_commit
 impl SchedulerStore for SqliteStore {
     async fn scheduler_now(&self) -> Result<Moment> {
         Ok(self.now())
+    }
+
+    async fn newest_renewal(&self) -> Result<Option<Moment>> {
+        self.engine.read(|tx| clock::newest(tx).map(Some)).await
+    }
+
+    async fn planners(&self) -> Result<Vec<Planner>> {
+        let planner = |row: &rusqlite::Row<'_>| Ok(Planner { replica: row.get("replica_id")?, tzdata: row.get("tzdata")? });
+        self.engine.read(move |tx| tx.rows(S::ReadPlanners, &[], planner)).await
+    }
+
+    async fn carried_by(&self, replicas: &[ReplicaId], jobs: &[JobId]) -> Result<Vec<JobId>> {
+        let (replicas, jobs) = (replicas.to_vec(), jobs.to_vec());
+        let read = move |tx: &super::transaction::Tx<'_>| {
+            let values = [("replicas", &to_json(&replicas)? as &dyn rusqlite::ToSql), ("jobs", &to_json(&jobs)?)];
+            tx.rows(S::ReadCarried, &values, |row| Ok(row.get("job_id")?))
+        };
+        self.engine.read(read).await
     }
 
     async fn jobs_named(&self, names: Option<&[String]>) -> Result<Vec<JobState>> {
@@ -68,6 +88,16 @@ impl SchedulerStore for SqliteStore {
 
     async fn close_deliveries(&self, limit: u32) -> Result<u32> {
         self.engine.write(Verb::PLAIN, move |tx| close_deliveries(tx, limit)).await
+    }
+
+    async fn tell_late_finishes(&self, limit: u32) -> Result<u32> {
+        let now = self.now();
+        let late = move |tx: &super::transaction::Tx<'_>| tx.any(S::ReadLateFinishes, &[("limit", &1), ("now", &now)]);
+        // Asked with every pass, and hardly ever true: only then a write.
+        if !self.engine.read(late).await? {
+            return Ok(0);
+        }
+        self.engine.write(Verb::PLAIN, move |tx| tell_late_finishes(tx, limit)).await
     }
 
     async fn next_slot(&self, carried: &[JobId]) -> Result<Option<Moment>> {

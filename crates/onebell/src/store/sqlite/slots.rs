@@ -1,12 +1,15 @@
 //! Opens runs: for slots as planned, under the job lock. Whether a run may start beside others, `model::overlap` decides.
 
-use super::admission::admit_job;
+use super::admission::{admit_job, leave_late};
+use super::alarms::{Standing, tell};
 use super::columns::int;
+use super::define::audit;
 use super::job_row::lock_job;
 use super::new_steps::open_run;
 use super::run_graph::RunGraph;
 use super::statements::Statement as S;
 use super::transaction::{Outcome, Tx};
+use crate::model::alarm::Alarm;
 use crate::model::overlap::{Admission, Origin, SkipReason, admit};
 use crate::model::{JobId, Moment, RunId};
 use crate::store::{JobState, Opened, PlannedSlot, SkipRange, SlotPlan};
@@ -23,22 +26,17 @@ pub(super) fn open_slots(tx: &Tx<'_>, plan: &SlotPlan) -> Outcome<Opened> {
     if job.version != plan.version || job.cursor != plan.cursor_seen || paused_meanwhile {
         return Ok(Opened::Stale);
     }
-    let mut slots: Vec<&PlannedSlot> = plan.open.iter().collect();
-    slots.sort_by_key(|slot| slot.at);
-    let (mut opened, mut skipped) = (0, 0);
-    for slot in slots {
-        match open_slot(tx, &job, slot)? {
-            Some(Ok(())) => opened += 1,
-            Some(Err(reason)) => {
-                skipped += 1;
-                let range = SkipRange { from: slot.at, to: slot.at, count: Some(1), reason };
-                record_skip(tx, &job.id, &range)?;
-            }
-            None => {}
-        }
-    }
-    for skip in &plan.skips {
+    leave_late(tx, &job)?;
+    let standing = Standing::of(tx, &job)?;
+    let (opened, skips) = open_each(tx, &job, plan)?;
+    for skip in skips.iter().chain(&plan.skips) {
         record_skip(tx, &job.id, skip)?;
+    }
+    let late: Vec<Moment> = skips.iter().filter(|skip| skip.is_for(SkipReason::Late)).map(|skip| skip.from).collect();
+    tell(tx, &job.id, &job.definition, Alarm::late_starts(&late).as_slice())?;
+    if let Some(standing) = standing {
+        let skipped = skips.iter().chain(&plan.skips).filter_map(SkipRange::counted);
+        standing.tell(tx, skipped.chain(opened.iter().filter_map(|slot| slot.opened())).collect())?;
     }
     let moved = tx.execute(
         S::MoveCursor,
@@ -51,8 +49,27 @@ pub(super) fn open_slots(tx: &Tx<'_>, plan: &SlotPlan) -> Outcome<Opened> {
         ],
     )?;
     debug_assert_eq!(moved, 1, "the job was compared under the same lock");
-    admit_job(tx, &job.id, job.definition.overlap, ADMITTED_AT_ONCE)?;
-    Ok(Opened::Applied { opened, skipped })
+    if let Some(actor) = &plan.actor {
+        audit(tx, actor, "backfill", job.id.as_str(), Some(&format!("{} slots", opened.len())))?;
+    }
+    admit_job(tx, &job, ADMITTED_AT_ONCE)?;
+    let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+    Ok(Opened::Applied { opened: count(opened.len()), skipped: count(skips.len()) })
+}
+
+/// Opens what a plan says, the oldest first: the slots that have a run now, and those that were skipped instead.
+fn open_each<'p>(tx: &Tx<'_>, job: &JobState, plan: &'p SlotPlan) -> Outcome<(Vec<&'p PlannedSlot>, Vec<SkipRange>)> {
+    let mut slots: Vec<&PlannedSlot> = plan.open.iter().collect();
+    slots.sort_by_key(|slot| slot.at);
+    let (mut opened, mut skips) = (Vec::new(), Vec::new());
+    for slot in slots {
+        match open_slot(tx, job, slot)? {
+            Some(Ok(())) => opened.push(slot),
+            Some(Err(reason)) => skips.push(SkipRange { from: slot.at, to: slot.at, count: Some(1), reason }),
+            None => {}
+        }
+    }
+    Ok((opened, skips))
 }
 
 /// Opens one slot, or says why not. None: it has a run already.
@@ -62,6 +79,9 @@ fn open_slot(tx: &Tx<'_>, job: &JobState, slot: &PlannedSlot) -> Outcome<Option<
     }
     if tx.any(S::ReadSlotRun, &[("job", &job.id), ("slot", &slot.at)])? {
         return Ok(None);
+    }
+    if job.definition.is_too_late(slot.at, slot.origin, tx.now) {
+        return Ok(Some(Err(skip_word(SkipReason::Late))));
     }
     let busy = tx.first(S::ReadOverlap, &[("job", &job.id)], |row| Ok((row.get("active")?, row.get("slot_waits")?)))?;
     let (active, slot_waits) = busy.unwrap_or_default();
@@ -83,6 +103,7 @@ pub(super) fn open(
     origin: Origin,
     input: Option<&str>,
 ) -> Outcome<bool> {
+    let finish_by = job.definition.finish_by(slot, origin, tx.now);
     let inserted = tx.execute(
         S::InsertRuns,
         &[
@@ -92,6 +113,7 @@ pub(super) fn open(
             ("scheduled_for", &slot),
             ("origin", &origin),
             ("input", &input),
+            ("finish_by", &finish_by),
             ("now", &tx.now),
         ],
     )?;

@@ -30,15 +30,16 @@ fn request(tx: &Tx<'_>, sweep: &Sweep) -> Outcome<u32> {
             [("replica", &lost.replica), ("beat", &int(lost.beat)), ("by", &sweep.by), ("now", &tx.now)];
         asked += tx.execute(S::RequestReplicas, &values)?;
     }
-    let stuck_since = tx.now - sweep.stuck_after;
-    let values: [(&str, &dyn rusqlite::ToSql); 5] = [
+    let (stuck_since, absent_since) = (tx.now - sweep.stuck_after, tx.now - sweep.absent_after);
+    let values: [(&str, &dyn rusqlite::ToSql); 6] = [
         ("by", &sweep.by),
         ("now", &tx.now),
         ("judge_time", &sweep.judge_time),
         ("stuck_since", &stuck_since),
+        ("absent_since", &absent_since),
         ("limit", &sweep.limit),
     ];
-    for statement in [S::RequestSteps, S::RequestMessages, S::RequestRuns] {
+    for statement in [S::RequestSteps, S::RequestMessages, S::RequestRuns, S::RequestCarriers] {
         asked += tx.execute(statement, &values)?;
     }
     Ok(u32::try_from(asked).unwrap_or(u32::MAX))

@@ -56,6 +56,18 @@ impl Tx<'_> {
         Ok(self.rows(statement, values, read)?.into_iter().next())
     }
 
+    /// A statement that runs many times: its values come in the order of `names`.
+    pub(super) fn bulk(&self, statement: Statement, names: &[&str]) -> Outcome<Bulk<'_>> {
+        let prepared = self.connection.prepare_cached(self.statements.text(statement))?;
+        let place = |index: usize| {
+            let name = prepared.parameter_name(index).unwrap_or_default();
+            let missing = || StoreError::broken(format!("statement {statement:?} wants a value for {name:?}"));
+            names.iter().position(|known| name.strip_prefix(':') == Some(*known)).ok_or_else(missing)
+        };
+        let places = (1..=prepared.parameter_count()).map(place).collect::<Result<_, _>>()?;
+        Ok(Bulk { prepared, places })
+    }
+
     /// Whether a statement has a row.
     pub(super) fn any(&self, statement: Statement, values: Values<'_>) -> Outcome<bool> {
         Ok(self.first(statement, values, |_| Ok(()))?.is_some())
@@ -88,5 +100,22 @@ impl Tx<'_> {
             prepared.raw_bind_parameter(index, value)?;
         }
         Ok(prepared)
+    }
+}
+
+/// A statement that runs many times.
+pub(super) struct Bulk<'c> {
+    prepared: CachedStatement<'c>,
+    /// Which value each parameter takes.
+    places: Vec<usize>,
+}
+
+impl Bulk<'_> {
+    /// Runs it once: how many rows it changed.
+    pub(super) fn run(&mut self, values: &[&dyn ToSql]) -> Outcome<usize> {
+        for (index, place) in (1..).zip(&self.places) {
+            self.prepared.raw_bind_parameter(index, values[*place])?;
+        }
+        Ok(self.prepared.raw_execute()?)
     }
 }

@@ -34,7 +34,7 @@ pub(super) fn trigger(tx: &Tx<'_>, trigger: &Trigger) -> Outcome<Triggered> {
         return Ok(Triggered::Already(run));
     }
     audit(tx, &trigger.actor, "trigger", run.as_str(), Some(trigger.key.as_str()))?;
-    admit_job(tx, &job.id, job.definition.overlap, 1_000)?;
+    admit_job(tx, &job, 1_000)?;
     Ok(Triggered::Opened(run))
 }
 

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use rusqlite::Row;
 
-use super::columns::{count, from_json, small};
+use super::columns::{count, from_json, small, span};
 use super::read::counts;
 use super::statements::Statement as S;
 use super::transaction::{Outcome, Tx};
+use crate::model::behind::behind;
 use crate::model::message::MessageStatus;
 use crate::model::step::StepStatus;
 use crate::model::{JobDefinition, Moment, RunId};
@@ -92,15 +93,20 @@ fn attempt_view(row: &Row<'_>) -> Outcome<AttemptView> {
 }
 
 pub(super) fn replica_view(row: &Row<'_>) -> Outcome<ReplicaView> {
+    let (beat_at, lost_at, left_at): (Moment, Option<Moment>, Option<Moment>) =
+        (row.get("beat_at")?, row.get("lost_at")?, row.get("left_at")?);
+    let live = lost_at.is_none() && left_at.is_none();
+    let behind = behind(beat_at, row.get("newest")?, span(row, "lease_us")?).filter(|_| live);
     Ok(ReplicaView {
         id: row.get("replica_id")?,
         label: row.get("label")?,
         version: row.get("version")?,
         tzdata: row.get("tzdata")?,
         beat: count(row, "beat")?,
-        beat_at: row.get("beat_at")?,
-        lost_at: row.get("lost_at")?,
-        left_at: row.get("left_at")?,
+        beat_at,
+        lost_at,
+        left_at,
+        clock_behind_s: behind.map(|span| span.as_secs()),
         running: count(row, "running")?,
     })
 }

@@ -40,6 +40,7 @@ CREATE TABLE onebell.runs (
     created_at    timestamptz NOT NULL,
     started_at    timestamptz,
     finished_at   timestamptz,
+    finish_by     timestamptz,                      -- until it is over or its lateness was told
     changed_at    timestamptz NOT NULL,
     CONSTRAINT runs_one_per_slot UNIQUE (job_id, scheduled_for),
     CONSTRAINT runs_finished CHECK ((finished_at IS NOT NULL) = (status IN ('succeeded', 'failed', 'cancelled'))),
@@ -49,6 +50,7 @@ CREATE TABLE onebell.runs (
 CREATE INDEX runs_open ON onebell.runs (job_id, status) WHERE finished_at IS NULL;
 CREATE INDEX runs_finished ON onebell.runs (finished_at) WHERE finished_at IS NOT NULL;
 CREATE INDEX runs_created ON onebell.runs (created_at);
+CREATE INDEX runs_finish_by ON onebell.runs (finish_by) WHERE finish_by IS NOT NULL;
 
 CREATE TABLE onebell.request_keys (
     key         text COLLATE "C" PRIMARY KEY,
@@ -82,6 +84,7 @@ CREATE TABLE onebell.job_steps (
     attempt          bigint NOT NULL DEFAULT 0,   -- only grows: the fence
     tries            bigint NOT NULL DEFAULT 0,   -- what is spent of the budget
     alone            boolean NOT NULL DEFAULT false,
+    uncarried        boolean NOT NULL DEFAULT false, -- held because no live replica carries it
     first_claimed_at timestamptz,                 -- under the present budget
     locked_by        text COLLATE "C",
     claimed_at       timestamptz,
@@ -95,6 +98,7 @@ CREATE TABLE onebell.job_steps (
         AND (status = 'running') = (claimed_at IS NOT NULL)
         AND (status = 'running') = (hard_complete_by IS NOT NULL)
         AND (status = 'running' OR started_at IS NULL)),
+    CONSTRAINT job_steps_uncarried CHECK (NOT uncarried OR status = 'held'),
     CONSTRAINT job_steps_tries CHECK (tries >= 0 AND attempt >= tries)
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 500,
         autovacuum_analyze_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0);
@@ -225,7 +229,9 @@ CREATE TABLE onebell.replicas (
     tzdata               text NOT NULL,
     jobs                 jsonb NOT NULL,          -- object: job id → hash of the definition carried
     handlers             jsonb NOT NULL,          -- array
+    queues               jsonb NOT NULL,          -- array
     channels             jsonb NOT NULL,          -- array
+    lease_us             bigint NOT NULL CHECK (lease_us > 0),
     beat                 bigint NOT NULL,
     beat_at              timestamptz NOT NULL,
     started_at           timestamptz NOT NULL,

@@ -17,6 +17,7 @@ WITH RECURSIVE clock AS MATERIALIZED (
         FROM onebell.job_steps s
         WHERE s.status = 'pending' AND s.priority = level.priority AND s.ready_at <= (SELECT now FROM clock)
           AND s.alone = $8 AND s.job_id = ANY($3) AND s.handler = ANY($4) AND s.queue = ANY($5)
+          AND ($9::text IS NULL OR s.run_id = $9)
           AND EXISTS (SELECT FROM onebell.runs r WHERE r.run_id = s.run_id AND r.status IN ('running', 'undoing'))
         ORDER BY s.ready_at, s.step_id
         LIMIT $6

@@ -2,7 +2,7 @@
 -- A step that ends without an owner takes the next attempt number.
 WITH failed AS (
     UPDATE onebell.job_steps s
-    SET status = 'failed', attempt = s.attempt + 1, error = $5, changed_at = $1
+    SET status = 'failed', uncarried = false, attempt = s.attempt + 1, error = $5, changed_at = $1
     FROM unnest($2::text[], $3::text[]) AS c (step_id, was)
     WHERE s.step_id = c.step_id AND s.status = c.was
     RETURNING s.*

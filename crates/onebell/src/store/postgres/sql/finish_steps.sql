@@ -7,10 +7,11 @@ WITH ended AS (
     DELETE FROM onebell.job_steps s
     USING ended e
     WHERE s.step_id = e.step_id AND s.attempt = e.attempt AND s.locked_by = e.replica AND s.status = 'running'
-    RETURNING s.*
+    RETURNING s.step_id, s.attempt, s.run_id, s.job_id, s.name, e.final, s.rank, s.undoable, s.after, e.tries, s.locked_by, s.claimed_at,
+        s.started_at, e.outcome, e.error, e.summary, e.rows, e.stdout, e.stderr
 )
 INSERT INTO onebell.attempts (step_id, attempt, run_id, job_id, name, final, rank, undoable, after, tries, replica, claimed_at,
     started_at, ended_at, outcome, error, summary, rows, stdout, stderr)
-SELECT g.step_id, g.attempt, g.run_id, g.job_id, g.name, e.final, g.rank, g.undoable, g.after, e.tries, g.locked_by, g.claimed_at,
-    g.started_at, $1, e.outcome, e.error, e.summary, e.rows, e.stdout, e.stderr
-FROM gone g JOIN ended e USING (step_id)
+SELECT step_id, attempt, run_id, job_id, name, final, rank, undoable, after, tries, locked_by, claimed_at,
+    started_at, $1, outcome, error, summary, rows, stdout, stderr
+FROM gone

@@ -1,5 +1,6 @@
--- show_steps: the steps of a run, open ones and done ones
-SELECT step_id, name, rank, status, attempt, tries, locked_by, complete_by, ready_at, error
+-- show_steps: the steps of a run, open ones and done ones; the error of an attempt before is not a running one's
+SELECT step_id, name, rank, status, attempt, tries, locked_by, complete_by, ready_at,
+    CASE WHEN status <> 'running' THEN error END AS error
 FROM onebell.job_steps
 WHERE run_id = $1
 UNION ALL

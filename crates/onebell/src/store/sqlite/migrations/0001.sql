@@ -39,6 +39,7 @@ CREATE TABLE onebell_runs (
     created_at    INTEGER NOT NULL,
     started_at    INTEGER,
     finished_at   INTEGER,
+    finish_by     INTEGER,                          -- until it is over or its lateness was told
     changed_at    INTEGER NOT NULL,
     CONSTRAINT runs_one_per_slot UNIQUE (job_id, scheduled_for),
     CONSTRAINT runs_finished CHECK ((finished_at IS NOT NULL) = (status IN ('succeeded', 'failed', 'cancelled'))),
@@ -48,6 +49,7 @@ CREATE TABLE onebell_runs (
 CREATE INDEX onebell_runs_open ON onebell_runs (job_id, status) WHERE finished_at IS NULL;
 CREATE INDEX onebell_runs_finished ON onebell_runs (finished_at) WHERE finished_at IS NOT NULL;
 CREATE INDEX onebell_runs_created ON onebell_runs (created_at);
+CREATE INDEX onebell_runs_finish_by ON onebell_runs (finish_by) WHERE finish_by IS NOT NULL;
 
 CREATE TABLE onebell_request_keys (
     key         TEXT PRIMARY KEY,
@@ -81,6 +83,7 @@ CREATE TABLE onebell_job_steps (
     attempt          INTEGER NOT NULL DEFAULT 0,  -- only grows: the fence
     tries            INTEGER NOT NULL DEFAULT 0,  -- what is spent of the budget
     alone            INTEGER NOT NULL DEFAULT 0,
+    uncarried        INTEGER NOT NULL DEFAULT 0,  -- held because no live replica carries it
     first_claimed_at INTEGER,                     -- under the present budget
     locked_by        TEXT,
     claimed_at       INTEGER,
@@ -94,6 +97,7 @@ CREATE TABLE onebell_job_steps (
         AND (status = 'running') = (claimed_at IS NOT NULL)
         AND (status = 'running') = (hard_complete_by IS NOT NULL)
         AND (status = 'running' OR started_at IS NULL)),
+    CONSTRAINT job_steps_uncarried CHECK (uncarried = 0 OR status = 'held'),
     CONSTRAINT job_steps_tries CHECK (tries >= 0 AND attempt >= tries)
 ) STRICT;
 CREATE INDEX onebell_job_steps_claim ON onebell_job_steps (priority DESC, ready_at, step_id) WHERE status = 'pending';
@@ -220,7 +224,9 @@ CREATE TABLE onebell_replicas (
     tzdata               TEXT NOT NULL,
     jobs                 TEXT NOT NULL,           -- JSON object: job id → hash of the definition carried
     handlers             TEXT NOT NULL,           -- JSON array
+    queues               TEXT NOT NULL,           -- JSON array
     channels             TEXT NOT NULL,           -- JSON array
+    lease_us             INTEGER NOT NULL CHECK (lease_us > 0),
     beat                 INTEGER NOT NULL,
     beat_at              INTEGER NOT NULL,
     started_at           INTEGER NOT NULL,
@@ -240,6 +246,10 @@ CREATE TABLE onebell_prevented_before (
     superseded INTEGER NOT NULL
 ) STRICT;
 INSERT INTO onebell_prevented_before VALUES (0, 0, 0, 0);
+
+-- The newest instant at which anybody renewed; one row. Here the store's clock is the host's, and may be set back.
+CREATE TABLE onebell_clock (newest INTEGER NOT NULL) STRICT;
+INSERT INTO onebell_clock VALUES (0);
 
 CREATE TABLE onebell_skips (
     job_id      TEXT NOT NULL,

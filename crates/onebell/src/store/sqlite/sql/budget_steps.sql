@@ -1,4 +1,4 @@
 -- budget_steps: step exhausted, held, failed → pending (budget)
 UPDATE onebell_job_steps
-SET status = 'pending', tries = 0, first_claimed_at = NULL, ready_at = :now, changed_at = :now
+SET status = 'pending', uncarried = 0, tries = 0, first_claimed_at = NULL, ready_at = :now, changed_at = :now
 WHERE step_id = :step AND status IN ('exhausted', 'held', 'failed')

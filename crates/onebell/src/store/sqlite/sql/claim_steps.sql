@@ -10,6 +10,7 @@ WITH picked AS MATERIALIZED (
           AND s.job_id IN (SELECT value FROM json_each(:jobs))
           AND s.handler IN (SELECT value FROM json_each(:handlers))
           AND s.queue IN (SELECT value FROM json_each(:queues))
+          AND (:run IS NULL OR s.run_id = :run)
         ORDER BY s.priority DESC, s.ready_at, s.step_id
         LIMIT :limit
     )

@@ -7,5 +7,6 @@ WHERE s.status = 'pending' AND s.alone = 1 AND s.ready_at <= :now
   AND s.job_id IN (SELECT value FROM json_each(:jobs))
   AND s.handler IN (SELECT value FROM json_each(:handlers))
   AND s.queue IN (SELECT value FROM json_each(:queues))
+  AND (:run IS NULL OR s.run_id = :run)
 ORDER BY s.priority DESC, s.ready_at, s.step_id
 LIMIT 1

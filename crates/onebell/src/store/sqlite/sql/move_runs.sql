@@ -2,5 +2,6 @@
 UPDATE onebell_runs
 SET status = :to, goal = :goal, reason = :reason, changed_at = :now,
     started_at = CASE WHEN :to = 'running' THEN coalesce(started_at, :now) ELSE started_at END,
-    finished_at = CASE WHEN :over THEN :now END
+    finished_at = CASE WHEN :over THEN :now END,
+    finish_by = CASE WHEN :over THEN NULL ELSE finish_by END
 WHERE run_id = :run AND status = :from

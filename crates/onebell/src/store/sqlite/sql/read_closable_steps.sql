@@ -4,7 +4,7 @@ SELECT s.step_id, s.run_id, s.job_id, s.name, s.rank, s.undoable, s.after, s.sta
        EXISTS (SELECT 1 FROM onebell_outbox AS o WHERE o.step_id = s.step_id AND o.status = 'in_doubt') AS in_doubt,
        (SELECT count(*) FROM onebell_outbox AS o WHERE o.step_id = s.step_id AND o.status = 'failed') AS failed
 FROM onebell_job_steps AS s
-WHERE s.status IN ('delivering', 'held')
+WHERE s.status IN ('delivering', 'held') AND s.uncarried = 0
   AND NOT EXISTS (SELECT 1 FROM onebell_outbox AS o
                   WHERE o.step_id = s.step_id AND o.status IN ('ready', 'claimed', 'sending'))
   AND NOT EXISTS (SELECT 1 FROM onebell_outbox AS o

@@ -1,5 +1,8 @@
 -- show_message: a message for people
 SELECT key, channel, status, on_in_doubt, attempt, tries, run_id, step_id, created_at, ready_at, sending_at, finished_at, locked_by,
-       note, dropped_by, resent, payload
+       coalesce(note, CASE WHEN status = 'ready' AND NOT EXISTS (
+           SELECT 1 FROM onebell_replicas AS r
+           WHERE r.lost_at IS NULL AND r.left_at IS NULL AND channel IN (SELECT value FROM json_each(r.channels)))
+           THEN 'no live replica carries its channel' END) AS note, dropped_by, resent, payload
 FROM onebell_outbox
 WHERE key = :key

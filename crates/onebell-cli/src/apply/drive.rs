@@ -1,0 +1,96 @@
+//! Carries a plan out: from opening the batch to its end, or until it is asked to stop.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use onebell::handler::Source;
+use onebell::model::batch::Counts;
+use onebell::roles::loader::{Begun, LoadError, Loader};
+use onebell::store::{BatchStore, OpenBatch, Reader};
+use onebell::time::Timer;
+
+use super::plan::{Plan, Wrong};
+
+/// A store that is away is waited for so long.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How far a reading is.
+#[derive(Debug, Clone, Copy)]
+pub struct Progress {
+    /// What became of the records so far, those of earlier readings of the batch included.
+    pub counts: Counts,
+    /// Bytes of the whole source, if known.
+    pub size: Option<u64>,
+    /// Bytes read so far.
+    pub read: Option<u64>,
+}
+
+/// How a reading ended.
+#[derive(Debug)]
+pub enum Ended {
+    /// At the end of the source.
+    Done {
+        /// The batch.
+        batch: String,
+        /// What became of its records.
+        counts: Counts,
+    },
+    /// It was asked to stop, and gave the batch back.
+    Stopped {
+        /// The batch.
+        batch: String,
+        /// What became of the records so far.
+        counts: Counts,
+    },
+    /// It could not go on.
+    Failed {
+        /// The batch, if it was opened.
+        batch: Option<String>,
+        /// Why.
+        error: LoadError,
+    },
+}
+
+/// Reads `source` chunk by chunk. `told` hears of every chunk; when it answers false the batch is given back.
+///
+/// # Errors
+/// What is wrong with the plan.
+pub async fn load(
+    plan: &Plan,
+    restart: bool,
+    reader: Reader,
+    store: Arc<dyn BatchStore>,
+    timer: Arc<dyn Timer>,
+    source: &mut dyn Source,
+    mut told: impl FnMut(Progress) -> bool,
+) -> Result<Ended, Wrong> {
+    let open = OpenBatch {
+        scope: plan.scope()?,
+        source: plan.source_name()?,
+        identity: plan.identity()?,
+        settings: plan.settings(),
+        reader,
+        timeout: plan.timeout,
+        // What cannot be read from the middle begins anew: its identities make that harmless.
+        restart: restart || plan.file.is_none(),
+    };
+    let loader =
+        Loader { store, timer, limit: plan.limit()?, sql: plan.sql.clone(), rejected_max: plan.max_rejected, patience: PATIENCE };
+    let mut loading = match loader.open(&open, source).await {
+        Ok(Begun::Loading(loading)) => loading,
+        Ok(Begun::Finished { batch, counts }) => return Ok(Ended::Done { batch, counts }),
+        Err(error) => return Ok(Ended::Failed { batch: None, error }),
+    };
+    while !loading.is_done() {
+        if let Err(error) = loader.pass(&mut loading, source).await {
+            loader.release(&loading).await;
+            return Ok(Ended::Failed { batch: Some(loading.batch().to_owned()), error });
+        }
+        let progress = Progress { counts: loading.counts(), size: source.size(), read: source.read() };
+        if !told(progress) && !loading.is_done() {
+            loader.release(&loading).await;
+            return Ok(Ended::Stopped { batch: loading.batch().to_owned(), counts: loading.counts() });
+        }
+    }
+    Ok(Ended::Done { batch: loading.batch().to_owned(), counts: loading.counts() })
+}

@@ -1,0 +1,186 @@
+//! What is to be applied, as it is kept with a batch: enough to go on with it.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use onebell::handler::PageLimit;
+use onebell::model::Key;
+use onebell::model::record::{Rule, SCALE_MAX, Shape};
+use serde::{Deserialize, Serialize};
+
+use crate::source::{Format, SourceOptions, delimiter, format_of};
+
+/// Bytes of the source in one chunk at most.
+const CHUNK_BYTES: usize = 4 << 20;
+/// Records in one chunk at most.
+pub(crate) const CHUNK_MAX: usize = 100_000;
+
+/// How one source is applied.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Plan {
+    /// A file; none: a stream, which is read from its start every time.
+    pub file: Option<PathBuf>,
+    /// Names the source instead of the file's path.
+    pub source: Option<String>,
+    /// What the identities are unique in.
+    pub scope: String,
+    /// The fields that identify a record.
+    pub id: Vec<String>,
+    /// The field with its amount.
+    pub amount: Option<String>,
+    /// Decimal places of the amount.
+    pub scale: u8,
+    /// Statements over the relation `chunk`.
+    pub sql: Option<String>,
+    /// Records for which it holds are kept as failed.
+    pub fail_if: Option<String>,
+    /// Records committed together.
+    pub chunk: usize,
+    /// More rejected records end the reading.
+    pub max_rejected: Option<u64>,
+    /// `csv` or `ndjson`; none: by the file's name.
+    pub format: Option<String>,
+    /// Between the fields of a CSV row.
+    pub delimiter: Option<char>,
+    /// Whether a last line without a line end is a record.
+    pub accept_last_line: bool,
+    /// Without a chunk for so long, somebody else may take the batch over.
+    pub timeout: Duration,
+}
+
+/// What is wrong with a plan: the part, and what to write instead.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{part}: {message}")]
+pub struct Wrong {
+    /// Such as `scope` or `fail_if`.
+    pub part: &'static str,
+    /// For people.
+    pub message: String,
+}
+
+fn wrong(part: &'static str, message: impl std::fmt::Display) -> Wrong {
+    Wrong { part, message: message.to_string() }
+}
+
+impl Plan {
+    /// With the defaults.
+    pub fn new(scope: impl Into<String>, id: Vec<String>) -> Self {
+        Self {
+            file: None,
+            source: None,
+            scope: scope.into(),
+            id,
+            amount: None,
+            scale: 0,
+            sql: None,
+            fail_if: None,
+            chunk: 1_000,
+            max_rejected: None,
+            format: None,
+            delimiter: None,
+            accept_last_line: false,
+            timeout: Duration::from_secs(15),
+        }
+    }
+
+    /// What the identities are unique in.
+    pub(crate) fn scope(&self) -> Result<Key, Wrong> {
+        Key::new(&self.scope).map_err(|error| wrong("scope", error))
+    }
+
+    /// The source's name: as said, else the absolute path.
+    pub(crate) fn source_name(&self) -> Result<String, Wrong> {
+        let name = match (&self.source, &self.file) {
+            (Some(name), _) => name.clone(),
+            (None, Some(file)) => {
+                let path = std::fs::canonicalize(file)
+                    .map_err(|error| wrong("file", format!("cannot read {}: {error}", file.display())))?;
+                let text = path.to_str().ok_or_else(|| wrong("file", "the path is not UTF-8; name the source"))?;
+                text.to_owned()
+            }
+            (None, None) => "-".to_owned(),
+        };
+        if name.is_empty() || name.contains('\0') {
+            return Err(wrong("source", "the name of a source cannot be empty; leave it out, or write a name"));
+        }
+        Ok(name)
+    }
+
+    /// How rows become records.
+    pub(crate) fn shape(&self) -> Result<Shape, Wrong> {
+        if self.id.is_empty() || self.id.iter().any(String::is_empty) {
+            return Err(wrong("id", "a record is identified by at least one field; write its name"));
+        }
+        if self.scale > SCALE_MAX {
+            return Err(wrong("scale", format!("at most {SCALE_MAX} decimal places")));
+        }
+        if self.amount.is_none() && self.scale != 0 {
+            return Err(wrong("scale", "a scale without an amount; name the field of the amount"));
+        }
+        let fail_if = self.fail_if.as_deref().map(Rule::parse).transpose().map_err(|error| wrong("fail_if", error))?;
+        let amount = self.amount.clone().map(|name| (name, self.scale));
+        Ok(Shape { id: self.id.clone(), amount, fail_if })
+    }
+
+    /// How the source is read.
+    pub(crate) fn options(&self) -> Result<SourceOptions, Wrong> {
+        let format = match self.format.as_deref() {
+            None => None,
+            Some("csv") => Some(Format::Csv { delimiter: b',' }),
+            Some("ndjson") => Some(Format::Ndjson),
+            Some(other) => return Err(wrong("format", format!("{other:?} is not known; write csv or ndjson"))),
+        };
+        let between = |found: char| delimiter(found.encode_utf8(&mut [0; 4])).map_err(|error| wrong("delimiter", error));
+        let delimiter = self.delimiter.map(between).transpose()?;
+        Ok(SourceOptions { format, delimiter, accept_last_line: self.accept_last_line, ..SourceOptions::new(self.shape()?) })
+    }
+
+    /// How records are written.
+    pub(crate) fn written(&self) -> Result<Format, Wrong> {
+        let part = if self.delimiter.is_some() { "delimiter" } else { "format" };
+        format_of(self.file.as_deref(), &self.options()?).map_err(|error| wrong(part, error))
+    }
+
+    /// How much is committed together.
+    pub(crate) fn limit(&self) -> Result<PageLimit, Wrong> {
+        if self.chunk == 0 || self.chunk > CHUNK_MAX {
+            return Err(wrong("chunk", format!("between 1 and {CHUNK_MAX} records are committed together")));
+        }
+        Ok(PageLimit { items: self.chunk, bytes: CHUNK_BYTES })
+    }
+
+    /// What must be the same when an unfinished batch goes on, as JSON text.
+    pub(crate) fn identity(&self) -> Result<String, Wrong> {
+        let format = match self.written()? {
+            Format::Csv { delimiter } => format!("csv {:?}", char::from(delimiter)),
+            Format::Ndjson => "ndjson".to_owned(),
+        };
+        Ok(serde_json::json!({ "id": self.id, "amount": self.amount, "scale": self.scale, "format": format }).to_string())
+    }
+
+    /// The plan as it is kept with its batch; relative paths are made absolute, so that any folder will do to go on.
+    pub(crate) fn settings(&self) -> String {
+        let absolute = |file: &PathBuf| std::path::absolute(file).unwrap_or_else(|_| file.clone());
+        let plan = Self { file: self.file.as_ref().map(absolute), ..self.clone() };
+        serde_json::to_string(&plan).unwrap_or_else(|_| "{}".to_owned())
+    }
+
+    /// From what was kept.
+    pub(crate) fn of_settings(text: &str) -> Option<Self> {
+        serde_json::from_str(text).ok()
+    }
+
+    /// The same for each of the files that a pattern names, in their order.
+    ///
+    /// # Errors
+    /// When it names none.
+    pub fn files(pattern: &Path) -> Result<Vec<PathBuf>, Wrong> {
+        let text = pattern.to_str().unwrap_or_default();
+        if pattern.exists() || !text.contains(['*', '?', '[']) {
+            return Ok(vec![pattern.to_owned()]);
+        }
+        let paths = glob::glob(text).map_err(|error| wrong("file", format!("{text:?}: {error}")))?;
+        let files: Vec<PathBuf> = paths.filter_map(Result::ok).filter(|path| path.is_file()).collect();
+        if files.is_empty() { Err(wrong("file", format!("no file is named by {text:?}"))) } else { Ok(files) }
+    }
+}

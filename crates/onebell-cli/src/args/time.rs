@@ -1,0 +1,63 @@
+use clap::Args;
+
+use super::Acting;
+
+/// `onebell explain`
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("what").required(true).args(["job", "cron"]))]
+pub struct Explain {
+    /// A job of the job file
+    pub job: Option<String>,
+    /// An expression instead
+    #[arg(long, value_name = "EXPR")]
+    pub cron: Option<String>,
+    /// Its zone
+    #[arg(long, value_name = "ZONE", requires = "cron", conflicts_with = "job")]
+    pub time_zone: Option<String>,
+    /// It has a leading field of seconds
+    #[arg(long, requires = "cron", conflicts_with = "job")]
+    pub seconds: bool,
+    /// What happens to local times that do not exist or come twice: vixie, skip or wall
+    #[arg(long, value_name = "POLICY", requires = "cron", conflicts_with = "job", value_parser = dst)]
+    pub dst: Option<onebell::model::job::Dst>,
+    /// From then on: an instant, a local time in the zone, or a date (default: now)
+    #[arg(long, value_name = "TIME")]
+    pub from: Option<String>,
+    /// So many slots
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub count: u32,
+}
+
+fn dst(word: &str) -> Result<onebell::model::job::Dst, String> {
+    onebell::model::job::Dst::from_word(word).ok_or_else(|| "write vixie, skip or wall".to_owned())
+}
+
+/// `onebell backfill`
+#[derive(Debug, Args)]
+pub struct Backfill {
+    /// The job
+    pub job: String,
+    /// The first slot: an instant, a local time in the job's zone, or a date
+    #[arg(long, value_name = "TIME")]
+    pub from: String,
+    /// The last slot; a date is meant to its end
+    #[arg(long, value_name = "TIME")]
+    pub to: String,
+    /// Only name the slots
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Who acts, for the audit log
+    #[command(flatten)]
+    pub acting: Acting,
+}
+
+/// `onebell doctor`
+#[derive(Debug, Args)]
+pub struct Doctor {
+    /// This host's clock was set back and is right: plan again (SQLite)
+    #[arg(long)]
+    pub accept_clock: bool,
+    /// Who acts, for the audit log
+    #[command(flatten)]
+    pub acting: Acting,
+}

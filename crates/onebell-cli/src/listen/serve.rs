@@ -1,0 +1,53 @@
+//! Connections and requests.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use http_body_util::Full;
+use hyper::body::{Bytes, Incoming};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Request, Response, StatusCode};
+use onebell::time::{SystemTimer, Timer};
+use tokio::net::TcpListener;
+
+use super::{Watched, page};
+use crate::http::Wire;
+
+/// No connection lasts longer, whatever comes on it: whoever asks again opens another one, and the pages do not run out of files.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Between two tries when the host is short of files.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Never returns.
+pub(super) async fn serve(listener: TcpListener, watched: Watched) {
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                let watched = watched.clone();
+                let answer = service_fn(move |request: Request<Incoming>| answer(watched.clone(), request));
+                tokio::spawn(async move {
+                    let connection = http1::Builder::new().keep_alive(true).serve_connection(Wire::of(stream), answer);
+                    tokio::select! {
+                        // Whoever hung up is no error of ours.
+                        _ = connection => {}
+                        () = SystemTimer.sleep(PATIENCE) => {}
+                    }
+                });
+            }
+            Err(error) => {
+                tracing::debug!(%error, "a connection could not be taken");
+                SystemTimer.sleep(PAUSE).await;
+            }
+        }
+    }
+}
+
+async fn answer(watched: Watched, request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
+    let page = page(&watched, request.method().as_str(), request.uri().path()).await;
+    let mut response = Response::new(Full::new(Bytes::from(page.text)));
+    *response.status_mut() = StatusCode::from_u16(page.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let kind = hyper::header::HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+    response.headers_mut().insert(hyper::header::CONTENT_TYPE, kind);
+    Ok(response)
+}

@@ -1,0 +1,120 @@
+//! `apply`: reads records into the ledger, or into tables of the user's own, under the step's claim.
+
+use std::io::Cursor;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use onebell::handler::{Context, Done, Handler, Outcome, SourceError};
+use onebell::model::batch::Counts;
+use onebell::roles::loader::LoadError;
+use onebell::store::{BatchStore, Reader, StepOutput};
+use onebell::time::Timer;
+
+use super::rows::as_ndjson;
+use super::spec::ApplyStep;
+use crate::apply::{Ended, Plan, Records, load};
+
+/// A source that another process reads is looked at again after this.
+const BUSY_PAUSE: Duration = Duration::from_secs(5);
+
+/// Where files are, and how batches are reached.
+#[derive(Clone)]
+pub struct ApplyHandler {
+    /// The store.
+    pub store: Arc<dyn BatchStore>,
+    /// Waiting and monotonic time.
+    pub timer: Arc<dyn Timer>,
+    /// The job file's folder.
+    pub folder: PathBuf,
+}
+
+/// What became of one source, as a row for the steps after it.
+#[derive(serde::Serialize)]
+struct Row<'r> {
+    source: &'r str,
+    batch: &'r str,
+    #[serde(flatten)]
+    counts: Counts,
+}
+
+#[async_trait]
+impl Handler for ApplyHandler {
+    async fn run(&self, context: Context) -> Outcome {
+        self.attempt(&context).await.unwrap_or_else(|outcome| *outcome)
+    }
+}
+
+impl ApplyHandler {
+    async fn attempt(&self, context: &Context) -> Result<Outcome, Box<Outcome>> {
+        let step: ApplyStep = super::spec(context)?;
+        let (mut all, mut rows) = (Counts::default(), Vec::new());
+        for (plan, mut source) in self.sources(&step, context).await? {
+            let reader = Reader::Step(context.step().claim.clone());
+            let (store, timer) = (Arc::clone(&self.store), Arc::clone(&self.timer));
+            let goes_on = |_| context.stop().reason().is_none();
+            let ended = load(&plan, false, reader, store, timer, &mut source, goes_on).await;
+            let (batch, counts) = match ended.map_err(|wrong| failed(wrong.to_string()))? {
+                Ended::Done { batch, counts } => (batch, counts),
+                Ended::Stopped { .. } => return Ok(Outcome::Stopped { output: output(all, &rows) }),
+                Ended::Failed { error, .. } => return Ok(refused(&error, output(all, &rows))),
+            };
+            all = all.plus(counts);
+            let name = plan.source_name().unwrap_or_default();
+            let row = Row { source: &name, batch: &batch, counts };
+            rows.push(serde_json::to_string(&row).map_err(|error| failed(error.to_string()))?);
+        }
+        let rows_text = format!("[{}]", rows.join(","));
+        Ok(Outcome::Done(Done { output: StepOutput { rows: Some(rows_text), ..output(all, &rows) }, ..Done::default() }))
+    }
+
+    async fn sources(&self, step: &ApplyStep, context: &Context) -> Result<Vec<(Plan, Records)>, Box<Outcome>> {
+        let wrong = |wrong: crate::apply::Wrong| failed(wrong.to_string());
+        if let Some(named) = &step.output_of {
+            let rows = super::input::rows(Some(named), context).await?.unwrap_or_else(|| "[]".to_owned());
+            let text = as_ndjson(&rows).map_err(failed)?;
+            // Rows of a run are a source of their own.
+            let name = format!("{}.{named}", context.step().claim.run());
+            let plan = Plan { source: Some(name.clone()), ..step.readable() };
+            let records = Records::of_stream(&plan, &name, Cursor::new(text.into_bytes())).map_err(wrong)?;
+            return Ok(vec![(plan, records)]);
+        }
+        let pattern = step.plan.file.as_deref().ok_or_else(|| failed("the step names no source".to_owned()))?;
+        // No file yet may be one that is late.
+        let files = Plan::files(&self.folder.join(pattern)).map_err(|wrong| Box::new(Outcome::retry(wrong.message)))?;
+        let of = |file: PathBuf| {
+            let plan = Plan { file: Some(file.clone()), ..step.plan.clone() };
+            let records = Records::of_file(&plan, &file).map_err(wrong)?;
+            Ok((plan, records))
+        };
+        files.into_iter().map(of).collect()
+    }
+}
+
+fn failed(error: String) -> Box<Outcome> {
+    Box::new(Outcome::failed(error))
+}
+
+fn output(all: Counts, rows: &[String]) -> StepOutput {
+    let Counts { applied, already, conflicts, rejected, failed } = all;
+    let summary = format!("{applied} applied, {already} already, {conflicts} conflicts, {rejected} rejected, {failed} failed");
+    StepOutput { stdout: rows.join("\n").into_bytes(), summary, ..StepOutput::default() }
+}
+
+/// What another try may mend is tried again.
+fn refused(error: &LoadError, output: StepOutput) -> Outcome {
+    let text = error.to_string();
+    match error {
+        LoadError::Busy { .. } => Outcome::Retry { error: text, after: Some(BUSY_PAUSE), output },
+        LoadError::Superseded | LoadError::Source(SourceError::Unreadable(_)) => {
+            Outcome::Retry { error: text, after: None, output }
+        }
+        LoadError::Store(store) if store.is_passing() => Outcome::Retry { error: text, after: None, output },
+        LoadError::Differs { .. }
+        | LoadError::Statements(_)
+        | LoadError::TooManyRejected { .. }
+        | LoadError::Source(_)
+        | LoadError::Store(_) => Outcome::Failed { error: text, output },
+    }
+}
