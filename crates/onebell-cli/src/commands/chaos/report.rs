@@ -31,6 +31,8 @@ pub(super) struct Report {
     pub(super) effects_twice: Vec<Twice>,
     pub(super) prevented: Kept,
     pub(super) checks: Vec<Check>,
+    /// Stops beyond the plan, for a replica that was to die in a grant and had nothing to grant.
+    pub(super) provoked: u64,
     pub(super) terms: u64,
     pub(super) cuts: u64,
     /// Runs that a person would have had to give a new budget.
@@ -81,6 +83,7 @@ impl Report {
             effects_twice: verdict.twice,
             prevented: Kept { messages: verdict.put_again, slots: prevented.slots, superseded: prevented.superseded },
             checks: verdict.checks,
+            provoked: done.provoked,
             terms: done.terms,
             cuts: done.cuts,
             renewed: done.renewed.len() as u64,
@@ -117,6 +120,9 @@ impl Report {
         let hits: Vec<String> = self.hits.iter().map(|(phase, hits)| format!("{phase} {hits}")).collect();
         let mut done = vec![format!("{} killed", counted_u64(self.kills, "replica"))];
         done.push(counted_u64(self.pauses, "pause"));
+        if self.provoked > 0 {
+            done.push(format!("{} to have something to grant", counted_u64(self.provoked, "stop")));
+        }
         done.push(format!("{} SIGTERM", self.terms));
         if self.cuts > 0 {
             done.push(format!("{} of all database connections", counted_u64(self.cuts, "cut")));

@@ -1,5 +1,6 @@
 //! The storm: replicas are started, armed with the faults of the plan one at a time, and started again when they died.
 
+mod accomplice;
 mod calm;
 mod seat;
 
@@ -30,6 +31,8 @@ const LOOK: Duration = Duration::from_millis(400);
 pub(super) struct Done {
     pub(super) kills: u64,
     pub(super) pauses: u64,
+    /// Stops beyond the plan, so that there was something to grant.
+    pub(super) provoked: u64,
     pub(super) terms: u64,
     pub(super) cuts: u64,
     pub(super) hits: BTreeMap<Phase, u64>,
@@ -57,6 +60,7 @@ pub(super) struct Storm<'s> {
     seats: Vec<Seat>,
     names: u32,
     looked: Duration,
+    provoked_at: Duration,
     /// Parked runs that wait for a person because of a message in doubt: nothing else will come of them.
     held: BTreeSet<String>,
 }
@@ -88,6 +92,7 @@ impl<'s> Storm<'s> {
             seats: (0..seats).map(|_| Seat::default()).collect(),
             names: 0,
             looked: Duration::ZERO,
+            provoked_at: Duration::ZERO,
             held: BTreeSet::new(),
         }
     }
@@ -98,6 +103,7 @@ impl<'s> Storm<'s> {
         let until = SystemTimer.elapsed() + Duration::from_secs(60) + faults * Duration::from_secs(6);
         loop {
             self.tick(true).await?;
+            self.provoke();
             if SystemTimer.elapsed() >= until {
                 self.give_up();
                 return Ok(());

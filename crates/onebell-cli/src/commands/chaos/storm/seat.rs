@@ -65,6 +65,21 @@ impl Seat {
         Some(fault)
     }
 
+    /// A replica that waits here, since so long ago, for a request to be granted to it.
+    pub(super) fn waits_for_a_grant(&self) -> Option<Duration> {
+        let playing = self.playing.as_ref()?;
+        let grant = playing.fault.is_some_and(|fault| matches!(fault.kind, Kind::Kill(Phase::Grant)));
+        (grant && playing.leaving.is_none()).then(|| SystemTimer.elapsed().saturating_sub(playing.since))
+    }
+
+    /// Stops it for so long, unless it is stopped or about to leave. Its name, if it was.
+    pub(super) fn stop_for(&mut self, span: Duration) -> Option<&str> {
+        let playing = self.playing.as_mut().filter(|playing| playing.resume_at.is_none() && playing.leaving.is_none())?;
+        signals::send(playing.pid, Signal::STOP);
+        playing.resume_at = Some(SystemTimer.elapsed() + span);
+        Some(&playing.name)
+    }
+
     pub(super) fn take(&mut self) -> Option<(String, Child)> {
         self.playing.take().map(|playing| (playing.name, playing.child))
     }
