@@ -71,5 +71,7 @@ pub enum Detail {
     BatchOpened { open: OpenBatch, answer: BatchOpened },
     Chunk { claim: BatchClaim, chunk: Chunk, answer: ChunkAnswer },
     BatchReleased { claim: BatchClaim, answer: bool },
+    BatchWithheld { claim: BatchClaim },
+    BatchSwept,
     Acted { what: &'static str, answer: Acted },
 }

@@ -11,6 +11,7 @@ mod contract {
     mod given;
     mod grid;
     mod held;
+    mod whole;
     mod world;
 
     mod admission;

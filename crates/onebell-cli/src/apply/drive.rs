@@ -17,8 +17,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// How far a reading is.
 #[derive(Debug, Clone, Copy)]
 pub struct Progress {
-    /// What became of the records so far, those of earlier readings of the batch included.
-    pub counts: Counts,
+    /// Records that this process read.
+    pub records: u64,
     /// Bytes of the whole source, if known.
     pub size: Option<u64>,
     /// Bytes read so far.
@@ -73,6 +73,7 @@ pub async fn load(
         timeout: plan.timeout,
         // What cannot be read from the middle begins anew: its identities make that harmless.
         restart: restart || plan.file.is_none(),
+        atomic: plan.atomic,
     };
     let loader =
         Loader { store, timer, limit: plan.limit()?, sql: plan.sql.clone(), rejected_max: plan.max_rejected, patience: PATIENCE };
@@ -86,7 +87,7 @@ pub async fn load(
             loader.release(&loading).await;
             return Ok(Ended::Failed { batch: Some(loading.batch().to_owned()), error });
         }
-        let progress = Progress { counts: loading.counts(), size: source.size(), read: source.read() };
+        let progress = Progress { records: loading.read(), size: source.size(), read: source.read() };
         if !told(progress) && !loading.is_done() {
             loader.release(&loading).await;
             return Ok(Ended::Stopped { batch: loading.batch().to_owned(), counts: loading.counts() });

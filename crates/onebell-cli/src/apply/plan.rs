@@ -46,6 +46,9 @@ pub struct Plan {
     pub accept_last_line: bool,
     /// Without a chunk for so long, somebody else may take the batch over.
     pub timeout: Duration,
+    /// All of the source or nothing.
+    #[serde(default)]
+    pub atomic: bool,
 }
 
 /// What is wrong with a plan: the part, and what to write instead.
@@ -80,6 +83,7 @@ impl Plan {
             delimiter: None,
             accept_last_line: false,
             timeout: Duration::from_secs(15),
+            atomic: false,
         }
     }
 
@@ -155,7 +159,11 @@ impl Plan {
             Format::Csv { delimiter } => format!("csv {:?}", char::from(delimiter)),
             Format::Ndjson => "ndjson".to_owned(),
         };
-        Ok(serde_json::json!({ "id": self.id, "amount": self.amount, "scale": self.scale, "format": format }).to_string())
+        let mut identity = serde_json::json!({ "id": self.id, "amount": self.amount, "scale": self.scale, "format": format });
+        if self.atomic {
+            identity["atomic"] = true.into();
+        }
+        Ok(identity.to_string())
     }
 
     /// The plan as it is kept with its batch; relative paths are made absolute, so that any folder will do to go on.

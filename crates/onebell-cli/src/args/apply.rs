@@ -36,6 +36,9 @@ pub struct Apply {
     /// Records committed together
     #[arg(long, default_value_t = 1_000, value_name = "RECORDS")]
     pub chunk: usize,
+    /// All records of a source or none: nothing is applied when one is rejected or conflicts
+    #[arg(long)]
+    pub atomic: bool,
     /// End when more records than this are rejected
     #[arg(long, value_name = "N")]
     pub max_rejected: Option<u64>,

@@ -78,6 +78,7 @@ fn plan(args: &Apply) -> Result<Plan, Failure> {
         fail_if: args.fail_if.clone(),
         chunk: args.chunk,
         max_rejected: args.max_rejected,
+        atomic: args.atomic,
         format: args.input.clone(),
         delimiter: args.delimiter,
         accept_last_line: args.accept_last_line,

@@ -114,6 +114,7 @@ fn refused(error: &LoadError, output: StepOutput) -> Outcome {
         LoadError::Differs { .. }
         | LoadError::Statements(_)
         | LoadError::TooManyRejected { .. }
+        | LoadError::Withheld { .. }
         | LoadError::Source(_)
         | LoadError::Store(_) => Outcome::Failed { error: text, output },
     }

@@ -68,6 +68,9 @@ impl I03 {
             Detail::Chunk { claim, .. } if !self.reads(claim) => {
                 must(touched.is_empty(), || format!("{claim:?} was lost, and its chunk changed {touched:?}"))
             }
+            Detail::BatchWithheld { claim, .. } if !self.reads(claim) => {
+                must(touched.is_empty(), || format!("{claim:?} was lost, and withheld all the same"))
+            }
             Detail::BatchReleased { claim, .. } if !self.reads(claim) => {
                 must(touched.is_empty(), || format!("{claim:?} was lost, and given back all the same"))
             }

@@ -1,4 +1,5 @@
 use async_trait::async_trait;
+use onebell::model::batch::Finding;
 use onebell::model::{BatchClaim, Moment};
 use onebell::store::{
     Acted, Actor, BatchOpened, BatchStore, BatchView, Chunk, ChunkAnswer, EffectsView, FindingView, OpenBatch, Result,
@@ -17,6 +18,15 @@ impl BatchStore for FaultyStore {
     async fn apply_chunk(&self, claim: &BatchClaim, chunk: &Chunk) -> Result<ChunkAnswer> {
         let detail = |answer: &ChunkAnswer| Detail::Chunk { claim: claim.clone(), chunk: chunk.clone(), answer: answer.clone() };
         self.through("apply_chunk", Port::Batch, self.ground.store().apply_chunk(claim, chunk), detail).await
+    }
+
+    async fn withhold_batch(&self, claim: &BatchClaim, conflicts: u64, findings: &[Finding]) -> Result<bool> {
+        let detail = |_: &bool| Detail::BatchWithheld { claim: claim.clone() };
+        self.through("withhold_batch", Port::Batch, self.ground.store().withhold_batch(claim, conflicts, findings), detail).await
+    }
+
+    async fn sweep_batch(&self, batch: &str) -> Result<bool> {
+        self.through("sweep_batch", Port::Batch, self.ground.store().sweep_batch(batch), |_: &bool| Detail::BatchSwept).await
     }
 
     async fn release_batch(&self, claim: &BatchClaim) -> Result<bool> {

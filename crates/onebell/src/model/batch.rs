@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::transition::{By, Transition, next, words};
 
 pub use opening::{Found, Opening, Wish, opening, series};
-pub use sorting::{Finding, Met, Sorted, Sorting};
+pub use sorting::{Conflict, Finding, Met, Sorted, Sorting};
 pub use turn::{Span, Turn, turn};
 
 words! {
@@ -37,6 +37,8 @@ words! {
         Lapse = "lapse",
         /// The last chunk was committed.
         Finish = "finish",
+        /// All or nothing was asked for, and all was not possible.
+        Withhold = "withhold",
         /// A person ended it.
         Cancel = "cancel",
         /// A person wants it to go on.
@@ -53,6 +55,7 @@ pub const BATCH: &[Transition<BatchStatus, BatchEvent>] = &[
     Transition { from: &[S::Running], event: E::GiveBack, to: S::Pending, by: &[By::Agent] },
     Transition { from: &[S::Running], event: E::Lapse, to: S::Pending, by: &[By::Consequence] },
     Transition { from: &[S::Running], event: E::Finish, to: S::Done, by: &[By::Agent] },
+    Transition { from: &[S::Running], event: E::Withhold, to: S::Cancelled, by: &[By::Agent] },
     Transition { from: &[S::Pending, S::Running], event: E::Cancel, to: S::Cancelled, by: &[By::Operator] },
     Transition { from: &[S::Cancelled], event: E::Resume, to: S::Pending, by: &[By::Operator] },
 ];
@@ -96,16 +99,26 @@ pub struct Counts {
 }
 
 impl Counts {
+    /// So many that ended so.
+    pub fn of(outcome: RecordOutcome, number: u64) -> Self {
+        let mut counts = Self::default();
+        *counts.ended(outcome) = number;
+        counts
+    }
+
     /// One more.
     pub fn add(&mut self, outcome: RecordOutcome) {
-        let counted = match outcome {
+        *self.ended(outcome) += 1;
+    }
+
+    fn ended(&mut self, outcome: RecordOutcome) -> &mut u64 {
+        match outcome {
             RecordOutcome::Applied => &mut self.applied,
             RecordOutcome::Already => &mut self.already,
             RecordOutcome::Conflict => &mut self.conflicts,
             RecordOutcome::Rejected => &mut self.rejected,
             RecordOutcome::Failed => &mut self.failed,
-        };
-        *counted += 1;
+        }
     }
 
     /// Both together.

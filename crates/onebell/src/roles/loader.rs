@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crate::handler::{Page, PageLimit, Source, SourceError};
 use crate::model::BatchClaim;
-use crate::model::batch::Counts;
-use crate::model::record::Checkpoint;
+use crate::model::batch::{Counts, Finding};
+use crate::model::record::{Checkpoint, Item};
 use crate::store::{BatchOpened, BatchStore, Chunk, ChunkAnswer, OpenBatch, StoreError};
 use crate::time::Timer;
 
@@ -24,7 +24,8 @@ pub struct Loader {
     pub limit: PageLimit,
     /// Statements of the user's own over the relation `chunk`.
     pub sql: Option<String>,
-    /// More rejected records than this end the reading; what was committed stays.
+    /// More rejected records than this end the reading; what was committed stays. Of a batch that is all or nothing: none, unless
+    /// it is said; then so many may be missing from what is applied.
     pub rejected_max: Option<u64>,
     /// A store that is away or busy for longer ends the reading; it goes on from its checkpoint another time.
     pub patience: Duration,
@@ -37,6 +38,8 @@ pub struct Loading {
     at: Option<Checkpoint>,
     counts: Counts,
     done: bool,
+    atomic: bool,
+    read: u64,
 }
 
 /// Why a reading did not go on.
@@ -74,6 +77,17 @@ pub enum LoadError {
         /// The limit.
         most: u64,
     },
+    /// All of the source or nothing was asked for.
+    #[error(
+        "nothing of the source was applied: {rejected} records were rejected and {conflicts} conflict with what is there; correct them \
+         and apply it again"
+    )]
+    Withheld {
+        /// Records that could not be read or are not valid.
+        rejected: u64,
+        /// Records whose identity exists with another payload.
+        conflicts: u64,
+    },
     /// The source.
     #[error(transparent)]
     Source(#[from] SourceError),
@@ -103,6 +117,11 @@ impl Loading {
         self.counts
     }
 
+    /// Records that this process read, rejected ones included.
+    pub fn read(&self) -> u64 {
+        self.read
+    }
+
     /// Read to its end.
     pub fn is_done(&self) -> bool {
         self.done
@@ -129,15 +148,10 @@ impl Loader {
     /// # Errors
     /// [`LoadError`]; when the source is not what was read before, the batch is given back first.
     pub async fn open(&self, open: &OpenBatch, source: &mut dyn Source) -> Result<Begun, LoadError> {
-        let begun = self.timer.elapsed();
-        let opened = loop {
-            match self.store.open_batch(open).await {
-                Err(error) if self.waits(begun, &error).await => {}
-                answer => break answer?,
+        let loading = match self.patiently(|| self.store.open_batch(open)).await? {
+            BatchOpened::Opened { claim, checkpoint, counts } => {
+                Loading { claim, at: checkpoint, counts, done: false, atomic: open.atomic, read: 0 }
             }
-        };
-        let loading = match opened {
-            BatchOpened::Opened { claim, checkpoint, counts } => Loading { claim, at: checkpoint, counts, done: false },
             BatchOpened::Finished { batch, counts } => {
                 self.within(counts)?;
                 return Ok(Begun::Finished { batch, counts });
@@ -161,22 +175,43 @@ impl Loader {
     /// [`LoadError`]; what was committed before stays, and the batch is still in hand: give it back.
     pub async fn pass(&self, loading: &mut Loading, source: &mut dyn Source) -> Result<(), LoadError> {
         let Page { items, after, last } = source.page(self.limit).await?;
-        let chunk = Chunk { from: loading.at.clone(), items, after, last, sql: self.sql.clone() };
-        let begun = self.timer.elapsed();
-        let answer = loop {
-            match self.store.apply_chunk(&loading.claim, &chunk).await {
-                Err(error) if self.waits(begun, &error).await => {}
-                answer => break answer?,
-            }
-        };
-        match answer {
-            ChunkAnswer::Applied(counts) => {
-                (loading.at, loading.counts, loading.done) = (Some(chunk.after), counts, last);
-            }
+        let rejected = items.iter().filter(|item| matches!(item, Item::Rejected(_))).count() as u64;
+        loading.read += items.len() as u64;
+        // What is missing from the whole is known before anything is moved.
+        let missing = loading.atomic && last && loading.counts.rejected + rejected > self.rejected_max.unwrap_or(0);
+        let chunk = Chunk { from: loading.at.clone(), items, after, last: last && !missing, sql: self.sql.clone() };
+        match self.patiently(|| self.store.apply_chunk(&loading.claim, &chunk)).await? {
+            ChunkAnswer::Applied(counts) => (loading.at, loading.counts, loading.done) = (Some(chunk.after), counts, chunk.last),
             ChunkAnswer::Superseded => return Err(LoadError::Superseded),
             ChunkAnswer::Refused(message) => return Err(LoadError::Statements(message)),
+            ChunkAnswer::Withheld { conflicts, findings } => return Err(self.withhold(loading, conflicts, &findings).await),
         }
-        self.within(loading.counts)
+        if loading.done && loading.atomic {
+            self.sweep(loading).await;
+        }
+        match self.within(loading.counts) {
+            Err(LoadError::TooManyRejected { .. }) if loading.atomic => Err(self.withhold(loading, 0, &[]).await),
+            Ok(()) if missing => Err(self.withhold(loading, 0, &[]).await),
+            within => within,
+        }
+    }
+
+    /// Ends a batch of which nothing is applied: what the reading says of it.
+    async fn withhold(&self, loading: &mut Loading, conflicts: u64, findings: &[Finding]) -> LoadError {
+        match self.patiently(|| self.store.withhold_batch(&loading.claim, conflicts, findings)).await {
+            Ok(true) => {
+                loading.done = true;
+                self.sweep(loading).await;
+                LoadError::Withheld { rejected: loading.counts.rejected, conflicts }
+            }
+            Ok(false) => LoadError::Superseded,
+            Err(error) => error.into(),
+        }
+    }
+
+    /// Removes what was put aside. Whatever is left over is retention's.
+    async fn sweep(&self, loading: &Loading) {
+        while let Ok(true) = self.store.sweep_batch(loading.batch()).await {}
     }
 
     /// Whether no more records were rejected than are allowed; also at the end, so that small files are judged as large ones are.
@@ -193,6 +228,17 @@ impl Loader {
             && let Err(error) = self.store.release_batch(&loading.claim).await
         {
             tracing::warn!(batch = loading.batch(), %error, "a batch could not be given back; its claim will lapse");
+        }
+    }
+
+    /// Calls a verb until the store answers, within the patience.
+    async fn patiently<T, F: Future<Output = Result<T, StoreError>>>(&self, verb: impl Fn() -> F) -> Result<T, StoreError> {
+        let begun = self.timer.elapsed();
+        loop {
+            match verb().await {
+                Err(error) if self.waits(begun, &error).await => {}
+                answer => return answer,
+            }
         }
     }
 

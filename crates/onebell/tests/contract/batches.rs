@@ -46,7 +46,7 @@ pub(super) fn record(n: u64, id: &str, amount: i64) -> Record {
     Record { place: Position { byte: n * 10, line: n + 1 }, key, fingerprint, amount, payload, failed: None }
 }
 
-fn refused_by_rule(n: u64, id: &str, amount: i64) -> Record {
+pub(super) fn refused_by_rule(n: u64, id: &str, amount: i64) -> Record {
     Record { failed: Some("amount < 0".to_owned()), ..record(n, id, amount) }
 }
 
@@ -70,38 +70,39 @@ pub(super) fn opens(reader: Reader) -> OpenBatch {
         reader,
         timeout: seconds(30),
         restart: false,
+        atomic: false,
     }
 }
 
-fn alone(name: &str) -> Reader {
+pub(super) fn alone(name: &str) -> Reader {
     Reader::Alone(ReplicaId::from_text(name))
 }
 
-fn counts(applied: u64, already: u64, conflicts: u64, rejected: u64, failed: u64) -> Counts {
+pub(super) fn counts(applied: u64, already: u64, conflicts: u64, rejected: u64, failed: u64) -> Counts {
     Counts { applied, already, conflicts, rejected, failed }
 }
 
 impl World {
-    async fn opened(&self, open: &OpenBatch) -> (BatchClaim, Option<Checkpoint>, Counts) {
+    pub(super) async fn opened(&self, open: &OpenBatch) -> (BatchClaim, Option<Checkpoint>, Counts) {
         match self.store.open_batch(open).await.unwrap() {
             BatchOpened::Opened { claim, checkpoint, counts } => (claim, checkpoint, counts),
             other => panic!("not opened: {other:?}"),
         }
     }
 
-    async fn applies(&self, claim: &BatchClaim, chunk: &Chunk) -> Counts {
+    pub(super) async fn applies(&self, claim: &BatchClaim, chunk: &Chunk) -> Counts {
         match self.store.apply_chunk(claim, chunk).await.unwrap() {
             ChunkAnswer::Applied(counts) => counts,
             other => panic!("not applied: {other:?}"),
         }
     }
 
-    async fn whole(&self, open: &OpenBatch, records: Vec<Record>) -> Counts {
+    pub(super) async fn whole(&self, open: &OpenBatch, records: Vec<Record>) -> Counts {
         let (claim, ..) = self.opened(open).await;
         self.applies(&claim, &chunk(0, records, true)).await
     }
 
-    async fn paid(&self) -> (u64, String, u64) {
+    pub(super) async fn paid(&self) -> (u64, String, u64) {
         let view = self.store.effects("pay", None, None).await.unwrap();
         (view.count, view.total, view.failed)
     }
@@ -319,14 +320,14 @@ async fn a_step_reads_a_batch_under_its_own_claim_and_moves_it_on(world: World) 
 }
 
 /// A table of the user's own that refuses negative amounts, and what puts a chunk into it.
-async fn accounts(world: &World) {
+pub(super) async fn accounts(world: &World) {
     let table = "CREATE TABLE payments (id text PRIMARY KEY, amount bigint NOT NULL CHECK (amount >= 0))";
     world.sql(table).await.unwrap();
 }
 
-const PUTS: &str = "INSERT INTO payments (id, amount) SELECT key, amount FROM chunk";
+pub(super) const PUTS: &str = "INSERT INTO payments (id, amount) SELECT key, amount FROM chunk";
 
-fn with_sql(mut chunk: Chunk, sql: &str) -> Chunk {
+pub(super) fn with_sql(mut chunk: Chunk, sql: &str) -> Chunk {
     chunk.sql = Some(sql.to_owned());
     chunk
 }
@@ -422,7 +423,7 @@ async fn two_readers_with_the_same_identities_in_opposite_orders_end_without_an_
     assert_eq!(world.number("SELECT count(*) FROM payments").await, i64::try_from(CHUNKS * EACH).unwrap());
 }
 
-async fn applied_in_the_end(store: &dyn onebell::store::Store, claim: &BatchClaim, chunk: &Chunk) -> Counts {
+pub(super) async fn applied_in_the_end(store: &dyn onebell::store::Store, claim: &BatchClaim, chunk: &Chunk) -> Counts {
     for _ in 0..20 {
         match store.apply_chunk(claim, chunk).await {
             Ok(ChunkAnswer::Applied(counts)) => return counts,

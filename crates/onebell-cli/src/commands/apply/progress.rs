@@ -3,7 +3,6 @@
 use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
-use onebell::model::batch::Counts;
 use onebell::time::{SystemTimer, Timer};
 
 use crate::apply::Progress;
@@ -14,26 +13,24 @@ pub(super) struct Line {
     name: String,
     begun: Duration,
     shown: Option<Duration>,
-    before: Option<u64>,
     terminal: bool,
 }
 
 impl Line {
     pub(super) fn new(name: &str) -> Self {
         let terminal = std::io::stderr().is_terminal();
-        Self { name: name.to_owned(), begun: SystemTimer.elapsed(), shown: None, before: None, terminal }
+        Self { name: name.to_owned(), begun: SystemTimer.elapsed(), shown: None, terminal }
     }
 
     pub(super) fn show(&mut self, far: Progress) {
         let now = SystemTimer.elapsed();
-        let done = records(far.counts);
-        let before = *self.before.get_or_insert(done);
+        let done = far.records;
         if !self.terminal || now < self.shown.unwrap_or(self.begun) + PAUSE {
             return;
         }
         self.shown = Some(now);
         let seconds = (now - self.begun).as_secs_f64().max(0.001);
-        let rate = (done - before) as f64 / seconds;
+        let rate = done as f64 / seconds;
         let left = match (far.size, far.read) {
             (Some(size), Some(read @ 1..)) if size > 0 => {
                 let share = read as f64 / size as f64;
@@ -49,8 +46,4 @@ impl Line {
             drop(write!(std::io::stderr(), "\r\x1b[K"));
         }
     }
-}
-
-fn records(counts: Counts) -> u64 {
-    counts.applied + counts.already + counts.findings()
 }

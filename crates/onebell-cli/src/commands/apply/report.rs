@@ -65,10 +65,11 @@ impl Part {
                 let message = if matches!(error, LoadError::Source(_)) { error.to_string() } else { format!("{name}: {error}") };
                 // Nothing was begun: what was typed, or what is there, is wrong.
                 let usage = batch.is_none() && matches!(error, LoadError::Source(_) | LoadError::Differs { .. });
-                let failure = if usage || matches!(error, LoadError::Statements(_)) {
-                    Failure::Usage(message)
-                } else {
-                    Failure::Work(message)
+                let failure = match error {
+                    LoadError::Withheld { .. } => Failure::Findings(message),
+                    LoadError::Statements(_) => Failure::Usage(message),
+                    _ if usage => Failure::Usage(message),
+                    _ => Failure::Work(message),
                 };
                 (batch, Counts::default(), Some(failure))
             }

@@ -35,6 +35,7 @@ fn step<'t>(node: &'t Node<'t>, around: &Around<'t>, rows_of: &mut Vec<Reference
         sql: fields.read("sql", |node| texts::sql(node, around.folder, around.flaws)),
         fail_if: fields.read("fail_if", text),
         chunk: fields.read("chunk", number(1, 100_000)).unwrap_or(1_000),
+        atomic: fields.read("atomic", flag).unwrap_or(false),
         max_rejected: fields.read("max_rejected", number(0, i64::MAX)),
         format: fields.read("format", word(&["csv", "ndjson"])).map(str::to_owned),
         delimiter: fields.read("delimiter", character),

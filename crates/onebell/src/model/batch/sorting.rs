@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Counts, RecordOutcome};
 use crate::model::Fingerprint;
 use crate::model::fingerprint::{Kind, Member, canonical, json_string, members};
-use crate::model::record::{Item, Position, Record};
+use crate::model::record::{Item, Position, Record, Rejection};
 
 /// What the store met for an identity.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,6 +41,18 @@ pub struct Finding {
     pub record: Vec<u8>,
 }
 
+impl From<&Rejection> for Finding {
+    fn from(rejection: &Rejection) -> Self {
+        Self {
+            place: rejection.place,
+            outcome: RecordOutcome::Rejected,
+            key: rejection.key.clone(),
+            reason: rejection.reason.clone(),
+            record: rejection.raw.clone(),
+        }
+    }
+}
+
 /// What became of a chunk.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Sorted {
@@ -68,13 +80,7 @@ impl<'c> Sorting<'c> {
                 Item::Record(record) => sorting.open.entry(record.key.as_str()).or_default().push(record),
                 Item::Rejected(rejection) => {
                     sorting.sorted.counts.add(RecordOutcome::Rejected);
-                    sorting.sorted.findings.push(Finding {
-                        place: rejection.place,
-                        outcome: RecordOutcome::Rejected,
-                        key: rejection.key.clone(),
-                        reason: rejection.reason.clone(),
-                        record: rejection.raw.clone(),
-                    });
+                    sorting.sorted.findings.push(rejection.into());
                 }
             }
         }
@@ -122,8 +128,9 @@ impl<'c> Sorting<'c> {
         for record in rest {
             match failed {
                 _ if record.fingerprint != kept => {
-                    let reason = conflict(record, kept, payload);
-                    self.finding(record, RecordOutcome::Conflict, reason);
+                    let (key, refused) = (record.key.as_str(), record.fingerprint);
+                    let conflict = Conflict { key, kept, kept_payload: payload, refused, refused_payload: &record.payload };
+                    self.finding(record, RecordOutcome::Conflict, conflict.reason());
                 }
                 Some(reason) => self.finding(record, RecordOutcome::Failed, reason.to_owned()),
                 None => self.sorted.counts.add(RecordOutcome::Already),
@@ -154,14 +161,31 @@ const FIELDS_MAX: usize = 5;
 /// A value is shown up to so many characters.
 const SHOWN_MAX: usize = 40;
 
-/// Both fingerprints, and what is different where that can be told.
-fn conflict(record: &Record, kept: Fingerprint, payload: Option<&str>) -> String {
-    let different = payload.and_then(|payload| different(payload, &record.payload)).unwrap_or_default();
-    let what = if different.is_empty() { "its amount is another".to_owned() } else { different.join(", ") };
-    let (key, refused) = (&record.key, record.fingerprint);
-    format!(
-        "{key} exists with another payload: {what} (kept {kept}, refused {refused}); a correction needs an identity of its own"
-    )
+/// The same identity with two payloads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Conflict<'c> {
+    /// The identity.
+    pub key: &'c str,
+    /// What is there.
+    pub kept: Fingerprint,
+    /// Its payload, if it is at hand.
+    pub kept_payload: Option<&'c str>,
+    /// What came.
+    pub refused: Fingerprint,
+    /// Its payload.
+    pub refused_payload: &'c str,
+}
+
+impl Conflict<'_> {
+    /// For people: both fingerprints, and what is different where that can be told.
+    pub fn reason(&self) -> String {
+        let Self { key, kept, kept_payload, refused, refused_payload } = self;
+        let different = kept_payload.and_then(|payload| different(payload, refused_payload)).unwrap_or_default();
+        let what = if different.is_empty() { "its amount is another".to_owned() } else { different.join(", ") };
+        format!(
+            "{key} exists with another payload: {what} (kept {kept}, refused {refused}); a correction needs an identity of its own"
+        )
+    }
 }
 
 /// The fields that two objects do not have in common, kept value first.

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::error::Result;
 use super::operator::{Acted, Actor};
-use crate::model::batch::{Counts, RecordOutcome, Span};
+use crate::model::batch::{Counts, Finding, RecordOutcome, Span};
 use crate::model::record::{Checkpoint, Item};
 use crate::model::{BatchClaim, Claim, Key, Moment, ReplicaId};
 
@@ -35,6 +35,9 @@ pub struct OpenBatch {
     pub timeout: Duration,
     /// Whether an unfinished reading is given up and a new one begun.
     pub restart: bool,
+    /// All of the source or nothing: chunks are put aside, and moved together with the last one. It belongs to the identity: an
+    /// unfinished reading goes on as it was begun.
+    pub atomic: bool,
 }
 
 /// What became of it.
@@ -107,6 +110,13 @@ pub enum ChunkAnswer {
     Superseded,
     /// The user's statements are wrong as such, not a record: nothing was written.
     Refused(String),
+    /// The last chunk of a batch that is all or nothing: identities of it exist with other payloads. Nothing was written.
+    Withheld {
+        /// How many.
+        conflicts: u64,
+        /// The first of them, in the order of the source.
+        findings: Vec<Finding>,
+    },
 }
 
 /// A batch, for people.
@@ -117,6 +127,7 @@ pub struct BatchView {
     pub scope: String,
     pub source: String,
     pub status: String,
+    pub atomic: bool,
     pub locked_by: Option<String>,
     pub complete_by: Option<Moment>,
     pub attempt: u64,
@@ -166,7 +177,16 @@ pub trait BatchStore: Send + Sync {
     /// they are not, the user's statements over the new ones, findings, counts and checkpoint; the batch's claim and the step's move on.
     /// A record that the user's statements refuse (SQLSTATE 22, 23) is found and rejected alone. Safe to repeat: what was committed is
     /// `Applied` again and changes nothing.
+    ///
+    /// Of an atomic batch, chunks but the last only put their records aside; the last one moves all of them in one transaction, which
+    /// may take the batch's `timeout`, and there whatever the user's statements refuse refuses the whole.
     async fn apply_chunk(&self, claim: &BatchClaim, chunk: &Chunk) -> Result<ChunkAnswer>;
+
+    /// Ends an atomic batch of which nothing is applied: `running → cancelled`, with the findings that say why. False: it was not ours any longer.
+    async fn withhold_batch(&self, claim: &BatchClaim, conflicts: u64, findings: &[Finding]) -> Result<bool>;
+
+    /// Removes some of the records that an atomic batch had put aside, when it is over. True: there may be more.
+    async fn sweep_batch(&self, batch: &str) -> Result<bool>;
 
     /// Gives a batch back: `running → pending`. False: it was not ours any longer.
     async fn release_batch(&self, claim: &BatchClaim) -> Result<bool>;
@@ -174,7 +194,7 @@ pub trait BatchStore: Send + Sync {
     /// Ends an open batch; in the audit log.
     async fn cancel_batch(&self, batch: &str, actor: &Actor) -> Result<Acted>;
 
-    /// Opens a cancelled batch again, if it is the newest of its source; in the audit log.
+    /// Opens a cancelled batch again, if it is the newest of its source and not atomic; in the audit log.
     async fn resume_batch(&self, batch: &str, actor: &Actor) -> Result<Acted>;
 
     /// The newest batches first; only this one, or only of this scope.

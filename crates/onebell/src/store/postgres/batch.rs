@@ -1,7 +1,9 @@
-//! Batches: taken up, given back, looked at. What a chunk does is in `chunk`, the user's statements over it in `users`.
+//! Batches: taken up, given back, looked at. What a chunk does is in `chunk`, what an atomic batch does in `whole`, the user's
+//! statements over either in `users`.
 
 mod chunk;
 mod users;
+mod whole;
 
 use async_trait::async_trait;
 
@@ -11,13 +13,16 @@ use super::operator::audit;
 use super::statements as sql;
 use super::transaction::{Tx, Verb};
 use super::{PostgresStore, claim};
-use crate::model::batch::{BatchStatus, Counts, Found, Opening, RecordOutcome, Wish, opening, series};
+use crate::model::batch::{BatchStatus, Counts, Finding, Found, Opening, RecordOutcome, Wish, opening, series};
 use crate::model::record::{Checkpoint, Position};
 use crate::model::{BatchClaim, Claim, Moment, StepId};
 use crate::store::{
     Acted, Actor, BatchOpened, BatchStore, BatchView, Chunk, ChunkAnswer, EffectsView, Extension, FindingView, OpenBatch, Reader,
     Result,
 };
+
+/// Records removed together.
+const SWEPT_MAX: u32 = 10_000;
 
 #[async_trait]
 impl BatchStore for PostgresStore {
@@ -27,6 +32,19 @@ impl BatchStore for PostgresStore {
 
     async fn apply_chunk(&self, claim: &BatchClaim, chunk: &Chunk) -> Result<ChunkAnswer> {
         chunk::apply(self, claim, chunk).await.map_err(Failure::judged)
+    }
+
+    async fn withhold_batch(&self, claim: &BatchClaim, conflicts: u64, findings: &[Finding]) -> Result<bool> {
+        let withhold = |tx: Tx| async move { whole::withhold(&tx, claim, conflicts, findings).await };
+        self.write(Verb::named("withhold_batch"), withhold).await
+    }
+
+    async fn sweep_batch(&self, batch: &str) -> Result<bool> {
+        let sweep = |tx: Tx| async move {
+            let limit = i64::from(SWEPT_MAX);
+            Ok(tx.execute(&sql::SWEEP_STAGED, values![batch, limit]).await? == u64::from(SWEPT_MAX))
+        };
+        self.write(Verb::named("sweep_batch"), sweep).await
     }
 
     async fn release_batch(&self, claim: &BatchClaim) -> Result<bool> {
@@ -52,8 +70,7 @@ impl BatchStore for PostgresStore {
         let resume = |tx: Tx| async move {
             let clock = tx.clock();
             if tx.execute(&sql::RESUME_BATCH, values![clock, batch]).await? == 0 {
-                return not_now(&tx, batch, "only a cancelled batch that no newer one of its source followed is opened again")
-                    .await;
+                return not_now(&tx, batch, NOT_RESUMED).await;
             }
             audit(&tx, tx.now().await?, actor, "resume-batch", batch, None).await.map(|()| Acted::Done)
         };
@@ -86,6 +103,9 @@ impl BatchStore for PostgresStore {
         self.look("effects", sum).await
     }
 }
+
+const NOT_RESUMED: &str =
+    "only a cancelled batch that no newer one of its source followed is opened again; one that is all or nothing is applied anew";
 
 async fn not_now(tx: &Tx, batch: &str, why: &str) -> Outcome<Acted> {
     let found = tx.any(&sql::LOCK_BATCH, values![batch]).await?;
@@ -150,8 +170,8 @@ async fn insert(tx: &Tx, open: &OpenBatch, series: &str, generation: u64, step: 
         (tx.clock(), int(generation), open.scope.as_str(), reader(open), micros(open.timeout));
     let (source, identity, settings, batch_text) =
         (open.source.as_str(), open.identity.as_str(), open.settings.as_str(), batch.as_str());
-    let step_id = step.map(|claim| claim.step().as_str());
-    let values = values![clock, batch_text, series, number, scope, source, identity, settings, reader, step_id, timeout];
+    let (step_id, atomic) = (step.map(|claim| claim.step().as_str()), open.atomic);
+    let values = values![clock, batch_text, series, number, scope, source, identity, settings, reader, step_id, timeout, atomic];
     if tx.execute(&sql::INSERT_BATCH, values).await? == 0 {
         // Somebody opened it in the same moment.
         return Err(Failure::again("two processes opened a batch at once"));
@@ -210,6 +230,7 @@ fn view(row: &Record) -> Outcome<BatchView> {
         scope: row.get("scope")?,
         source: row.get("source")?,
         status: row.get("status")?,
+        atomic: row.get("atomic")?,
         locked_by: row.get("locked_by")?,
         complete_by: row.moment_opt("complete_by")?,
         attempt: row.number("attempt")?,

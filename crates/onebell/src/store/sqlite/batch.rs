@@ -1,7 +1,9 @@
-//! Batches: taken up, given back, looked at. What a chunk does is in `chunk`, the user's statements over it in `users`.
+//! Batches: taken up, given back, looked at. What a chunk does is in `chunk`, what an atomic batch does in `whole`, the user's
+//! statements over either in `users`.
 
 mod chunk;
 mod users;
+mod whole;
 
 use async_trait::async_trait;
 use rusqlite::Row;
@@ -14,7 +16,7 @@ use super::engine::Verb;
 use super::group::Memory;
 use super::statements::Statement as S;
 use super::transaction::{Outcome, Tx};
-use crate::model::batch::{Counts, Found, Opening, Wish, opening, series};
+use crate::model::batch::{Counts, Finding, Found, Opening, Wish, opening, series};
 use crate::model::record::{Checkpoint, Position};
 use crate::model::{BatchClaim, Claim, Moment, StepId};
 use crate::store::{
@@ -23,6 +25,9 @@ use crate::store::{
 };
 
 const CHUNK: Verb = Verb::with_points("chunk.before_commit", "chunk.after_commit");
+
+/// Records removed together.
+const SWEPT_MAX: u32 = 10_000;
 
 #[async_trait]
 impl BatchStore for SqliteStore {
@@ -33,8 +38,21 @@ impl BatchStore for SqliteStore {
 
     async fn apply_chunk(&self, claim: &BatchClaim, chunk: &Chunk) -> Result<ChunkAnswer> {
         let (claim, chunk, memory) = (claim.clone(), chunk.clone(), Memory::default());
-        let (verb, kept) = (if chunk.sql.is_some() { CHUNK.alone() } else { CHUNK }, memory.clone());
+        let alone = chunk.sql.is_some() || chunk.last;
+        let (verb, kept) = (if alone { CHUNK.alone() } else { CHUNK }, memory.clone());
         self.engine.write_remembering(verb, kept, move |tx| chunk::apply(tx, &claim, &chunk, &memory)).await
+    }
+
+    async fn withhold_batch(&self, claim: &BatchClaim, conflicts: u64, findings: &[Finding]) -> Result<bool> {
+        let (claim, findings) = (claim.clone(), findings.to_vec());
+        self.engine.write(Verb::PLAIN, move |tx| whole::withhold(tx, &claim, conflicts, &findings)).await
+    }
+
+    async fn sweep_batch(&self, batch: &str) -> Result<bool> {
+        let batch = batch.to_owned();
+        let sweep =
+            move |tx: &Tx<'_>| Ok(tx.execute(S::SweepStaged, &[("batch", &batch), ("limit", &SWEPT_MAX)])? == SWEPT_MAX as usize);
+        self.engine.write(Verb::PLAIN, sweep).await
     }
 
     async fn release_batch(&self, claim: &BatchClaim) -> Result<bool> {
@@ -61,7 +79,7 @@ impl BatchStore for SqliteStore {
         let (batch, actor) = (batch.to_owned(), actor.clone());
         let resume = move |tx: &Tx<'_>| {
             if tx.execute(S::ResumeBatch, &[("batch", &batch), ("now", &tx.now)])? == 0 {
-                return not_now(tx, &batch, "only a cancelled batch that no newer one of its source followed is opened again");
+                return not_now(tx, &batch, NOT_RESUMED);
             }
             audit(tx, &actor, "resume-batch", &batch, None).map(|()| Acted::Done)
         };
@@ -98,6 +116,9 @@ impl BatchStore for SqliteStore {
         self.engine.query(sum).await
     }
 }
+
+const NOT_RESUMED: &str =
+    "only a cancelled batch that no newer one of its source followed is opened again; one that is all or nothing is applied anew";
 
 fn not_now(tx: &Tx<'_>, batch: &str, why: &str) -> Outcome<Acted> {
     let found = tx.any(S::ReadBatch, &[("batch", &batch)])?;
@@ -186,6 +207,7 @@ fn insert(tx: &Tx<'_>, open: &OpenBatch, series: &str, generation: u64, step: Op
             ("settings", &open.settings),
             ("reader", &reader(open)),
             ("step", &step.map(Claim::step)),
+            ("atomic", &open.atomic),
             ("timeout", &micros(open.timeout)),
             ("now", &tx.now),
         ],
@@ -239,6 +261,7 @@ fn view(row: &Row<'_>) -> Outcome<BatchView> {
         scope: row.get("scope")?,
         source: row.get("source")?,
         status: row.get("status")?,
+        atomic: row.get("atomic")?,
         locked_by: row.get("locked_by")?,
         complete_by: row.get("complete_by")?,
         attempt: count(row, "attempt")?,

@@ -38,7 +38,13 @@ fn prune(tx: &Tx<'_>, term: &Term, retention: &Retention) -> Outcome<Guarded<Pru
         messages: small(tx.execute(S::PruneMessages, &keys)?),
         keys: small(tx.execute(S::PruneKeys, &keys)?),
         replicas: prune_replicas(tx, tx.now - retention.replicas, limit)?,
-        records: small(tx.execute(S::PruneSkips, &records)? + tx.execute(S::PruneRequests, &records)?),
+        records: small(
+            tx.execute(S::PruneSkips, &records)?
+                + tx.execute(S::PruneRequests, &records)?
+                + tx.execute(S::PruneStaged, &records)?
+                + tx.execute(S::PruneRejections, &records)?
+                + tx.execute(S::PruneBatches, &records)?,
+        ),
     }))
 }
 

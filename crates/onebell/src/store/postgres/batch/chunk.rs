@@ -8,10 +8,10 @@ use super::super::PostgresStore;
 use super::super::columns::{Record as Row, int, values};
 use super::super::error::{Class, Outcome};
 use super::super::pool::Purpose;
-use super::super::statements as sql;
+use super::super::statements::{self as sql, Statement};
 use super::super::transaction::{End, Tx, Verb};
 use super::users::{self, Verdict};
-use super::{counts, holds, position};
+use super::{counts, holds, position, whole};
 use crate::model::batch::{BatchStatus, Counts, Finding, Met, Sorting, Turn, turn};
 use crate::model::record::{Checkpoint, Record};
 use crate::model::{BatchClaim, Fingerprint};
@@ -24,7 +24,10 @@ const WITH_SQL: Verb = Verb { purpose: Purpose::Work, ..CHUNK };
 pub(super) async fn apply(store: &PostgresStore, claim: &BatchClaim, chunk: &Chunk) -> Outcome<ChunkAnswer> {
     let verb = if chunk.sql.is_some() { WITH_SQL } else { CHUNK };
     let body = |tx: Tx| async move {
-        let answer = in_transaction(store, &tx, claim, chunk).await?;
+        let answer = match whole::is_the_last(&tx, claim, chunk).await? {
+            true => whole::apply(store, &tx, claim, chunk).await?,
+            false => in_transaction(store, &tx, claim, chunk).await?,
+        };
         Ok(if matches!(answer, ChunkAnswer::Applied(_)) { End::Commit(answer) } else { End::Rollback(answer) })
     };
     match store.transact(verb, body).await {
@@ -35,21 +38,29 @@ pub(super) async fn apply(store: &PostgresStore, claim: &BatchClaim, chunk: &Chu
 }
 
 /// What is known of a batch before its chunk.
-enum Before {
+pub(super) enum Before {
     /// The chunk is the next.
-    Next { scope: String, timeout: Duration },
+    Next(Open),
     /// It was committed before; its counts.
     Committed(Counts),
     /// Not ours.
     Gone,
 }
 
+/// A batch that goes on.
+pub(super) struct Open {
+    pub(super) scope: String,
+    pub(super) timeout: Duration,
+    pub(super) atomic: bool,
+}
+
 async fn in_transaction(store: &PostgresStore, tx: &Tx, claim: &BatchClaim, chunk: &Chunk) -> Outcome<ChunkAnswer> {
     if !holds(tx, claim.step()).await? {
         return Ok(ChunkAnswer::Superseded);
     }
-    let (scope, timeout) = match before(tx, claim, chunk).await? {
-        Before::Next { scope, timeout } => (scope, timeout),
+    let Open { scope, timeout, .. } = match before(tx, &sql::LOCK_BATCH, claim, chunk).await? {
+        Before::Next(open) if open.atomic => return whole::put_aside(tx, claim, chunk).await,
+        Before::Next(open) => open,
         Before::Committed(counts) => return Ok(ChunkAnswer::Applied(counts)),
         Before::Gone => return Ok(ChunkAnswer::Superseded),
     };
@@ -79,14 +90,18 @@ async fn in_transaction(store: &PostgresStore, tx: &Tx, claim: &BatchClaim, chun
     advance(tx, claim, chunk, sorted.counts).await
 }
 
-async fn before(tx: &Tx, claim: &BatchClaim, chunk: &Chunk) -> Outcome<Before> {
+/// Looks at the batch by a statement that locks it, or one that does not.
+pub(super) async fn before(tx: &Tx, look: &Statement, claim: &BatchClaim, chunk: &Chunk) -> Outcome<Before> {
     let batch = claim.batch();
-    let Some(row) = tx.first(&sql::LOCK_BATCH, values![batch]).await? else { return Ok(Before::Gone) };
+    let Some(row) = tx.first(look, values![batch]).await? else { return Ok(Before::Gone) };
     let ours = row.number::<u64>("attempt")? == claim.attempt();
     let status = row.word("status", BatchStatus::from_word)?;
     let place = position(&row)?;
     Ok(match turn(ours, status, place, chunk.span()) {
-        Turn::Next => Before::Next { scope: row.get("scope")?, timeout: Duration::from_micros(row.number("timeout_us")?) },
+        Turn::Next => {
+            let timeout = Duration::from_micros(row.number("timeout_us")?);
+            Before::Next(Open { scope: row.get("scope")?, timeout, atomic: row.get("atomic")? })
+        }
         Turn::Committed => Before::Committed(counts(&row)?),
         Turn::Gone => Before::Gone,
     })
@@ -148,7 +163,7 @@ async fn forget(tx: &Tx, claim: &BatchClaim, scope: &str, refused: &BTreeMap<Str
     tx.execute_all(&sql::DELETE_BATCH_EFFECTS, values![scope, keys, batch], keys.len()).await
 }
 
-async fn record(tx: &Tx, claim: &BatchClaim, findings: &[Finding]) -> Outcome<()> {
+pub(super) async fn record(tx: &Tx, claim: &BatchClaim, findings: &[Finding]) -> Outcome<()> {
     if findings.is_empty() {
         return Ok(());
     }
@@ -163,7 +178,7 @@ async fn record(tx: &Tx, claim: &BatchClaim, findings: &[Finding]) -> Outcome<()
     tx.execute_all(&sql::INSERT_REJECTIONS, values![clock, batch, byte, line, outcome, key, reason, record], findings.len()).await
 }
 
-async fn advance(tx: &Tx, claim: &BatchClaim, chunk: &Chunk, new: Counts) -> Outcome<ChunkAnswer> {
+pub(super) async fn advance(tx: &Tx, claim: &BatchClaim, chunk: &Chunk, new: Counts) -> Outcome<ChunkAnswer> {
     let (clock, batch, attempt) = (tx.clock(), claim.batch(), int(claim.attempt()));
     let Checkpoint { position, prefix, header } = &chunk.after;
     let (byte, line, last) = (int(position.byte), int(position.line), chunk.last);

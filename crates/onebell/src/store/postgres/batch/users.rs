@@ -30,8 +30,7 @@ pub(super) async fn run(store: &PostgresStore, tx: &Tx, text: &str, fresh: &[&Re
     if fresh.is_empty() {
         return Ok(Verdict::Ran(refused));
     }
-    tx.batch("chunk", "DROP TABLE IF EXISTS pg_temp.chunk").await?;
-    tx.batch("chunk", MAKE).await?;
+    make(tx).await?;
     let mut open = vec![fresh];
     while let Some(part) = open.pop() {
         tx.batch("chunk", "SAVEPOINT onebell_chunk; TRUNCATE pg_temp.chunk").await?;
@@ -54,6 +53,33 @@ pub(super) async fn run(store: &PostgresStore, tx: &Tx, text: &str, fresh: &[&Re
         }
     }
     Ok(Verdict::Ran(refused))
+}
+
+/// Runs the statements over all that an atomic batch has just written. Whatever they refuse refuses the whole: `Wrong`.
+pub(super) async fn run_over_staged(
+    store: &PostgresStore,
+    tx: &Tx,
+    text: &str,
+    (scope, batch): (&str, &str),
+    limit: Duration,
+) -> Outcome<Verdict> {
+    make(tx).await?;
+    if tx.execute(&sql::FILL_CHUNK, values![scope, batch]).await? == 0 {
+        return Ok(Verdict::Ran(BTreeMap::new()));
+    }
+    tx.batch("chunk", "ANALYZE pg_temp.chunk").await?;
+    match over(store, tx, text, limit).await {
+        Ok(()) => Ok(Verdict::Ran(BTreeMap::new())),
+        Err(failure) if matches!(failure.class, Class::Refused | Class::Broken | Class::Late) => {
+            Ok(Verdict::Wrong(failure.message))
+        }
+        Err(failure) => Err(failure),
+    }
+}
+
+async fn make(tx: &Tx) -> Outcome<()> {
+    tx.batch("chunk", "DROP TABLE IF EXISTS pg_temp.chunk").await?;
+    tx.batch("chunk", MAKE).await
 }
 
 async fn fill(tx: &Tx, part: &[&Record]) -> Outcome<()> {

@@ -11,6 +11,7 @@ CREATE TABLE onebell.batches (
     identity    text NOT NULL,
     settings    text NOT NULL,
     status      text NOT NULL CHECK (status IN ('pending', 'running', 'done', 'cancelled')),
+    atomic      boolean NOT NULL,
     attempt     bigint NOT NULL,
     locked_by   text COLLATE "C",
     step_id     text COLLATE "C",
@@ -35,6 +36,7 @@ CREATE TABLE onebell.batches (
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 200);
 CREATE UNIQUE INDEX batches_open ON onebell.batches (series) WHERE status IN ('pending', 'running');
 CREATE INDEX batches_created ON onebell.batches (created_at);
+CREATE INDEX batches_finished ON onebell.batches (finished_at) WHERE finished_at IS NOT NULL;
 
 CREATE TABLE onebell.rejections (
     batch_id    text COLLATE "C" NOT NULL,
@@ -46,6 +48,19 @@ CREATE TABLE onebell.rejections (
     record      bytea NOT NULL,
     recorded_at timestamptz NOT NULL,
     PRIMARY KEY (batch_id, byte)
+);
+
+-- Records of atomic batches until their end, in the order in which they become effects.
+CREATE TABLE onebell.staged (
+    batch_id    text COLLATE "C" NOT NULL,
+    key         text COLLATE "C" NOT NULL,
+    byte        bigint NOT NULL,
+    line        bigint NOT NULL,
+    fingerprint text NOT NULL,
+    amount      bigint,
+    payload     text NOT NULL,
+    failed      text,
+    PRIMARY KEY (batch_id, key, byte)
 );
 
 -- The fingerprint of a payload as model/fingerprint computes it, for whoever has no Rust at hand. Of json, never of jsonb:

@@ -1,4 +1,4 @@
 -- lock_batch: a batch, locked
-SELECT b.batch_id, b.series, b.scope, b.status, b.attempt, b.timeout_us, b.byte, b.line, b.applied, b.already, b.conflicts, b.rejected, b.failed
+SELECT b.batch_id, b.series, b.scope, b.status, b.attempt, b.atomic, b.timeout_us, b.byte, b.line, b.applied, b.already, b.conflicts, b.rejected, b.failed
 FROM onebell.batches b WHERE b.batch_id = $1
 FOR NO KEY UPDATE

@@ -9,7 +9,7 @@ use super::super::group::{Memory, Remembered};
 use super::super::statements::Statement as S;
 use super::super::transaction::{Outcome, Tx};
 use super::users::{self, Verdict};
-use super::{counts, holds, position};
+use super::{counts, holds, position, whole};
 use crate::model::batch::{BatchStatus, Counts, Finding, Met, Sorting, Turn, turn};
 use crate::model::record::{Checkpoint, Record};
 use crate::model::{BatchClaim, Claim};
@@ -18,11 +18,18 @@ use crate::store::{Chunk, ChunkAnswer, StoreError};
 /// What is known of a batch before its chunk.
 enum Before {
     /// The chunk is the next.
-    Next { scope: String, timeout: Duration },
+    Next(Open),
     /// It was committed before; its counts.
     Committed(Counts),
     /// Not ours.
     Gone,
+}
+
+/// A batch that goes on.
+pub(super) struct Open {
+    pub(super) scope: String,
+    pub(super) timeout: Duration,
+    pub(super) atomic: bool,
 }
 
 pub(super) fn apply(tx: &Tx<'_>, claim: &BatchClaim, chunk: &Chunk, memory: &Memory) -> Outcome<ChunkAnswer> {
@@ -33,8 +40,10 @@ pub(super) fn apply(tx: &Tx<'_>, claim: &BatchClaim, chunk: &Chunk, memory: &Mem
     if !holds(tx, claim.step())? {
         return Ok(ChunkAnswer::Superseded);
     }
-    let (scope, timeout) = match before(tx, claim, chunk)? {
-        Before::Next { scope, timeout } => (scope, timeout),
+    let Open { scope, timeout, .. } = match before(tx, claim, chunk)? {
+        Before::Next(open) if open.atomic && chunk.last => return whole::apply(tx, claim, chunk, &open, memory),
+        Before::Next(open) if open.atomic => return whole::put_aside(tx, claim, chunk),
+        Before::Next(open) => open,
         Before::Committed(counts) => return Ok(ChunkAnswer::Applied(counts)),
         Before::Gone => return Ok(ChunkAnswer::Superseded),
     };
@@ -67,12 +76,12 @@ pub(super) fn apply(tx: &Tx<'_>, claim: &BatchClaim, chunk: &Chunk, memory: &Mem
 
 fn before(tx: &Tx<'_>, claim: &BatchClaim, chunk: &Chunk) -> Outcome<Before> {
     let row = tx.first(S::ReadBatch, &[("batch", &claim.batch())], |row| {
-        let (status, scope): (BatchStatus, String) = (row.get("status")?, row.get("scope")?);
-        Ok((count(row, "attempt")?, status, scope, span(row, "timeout_us")?, position(row)?, counts(row)?))
+        let open = Open { scope: row.get("scope")?, timeout: span(row, "timeout_us")?, atomic: row.get("atomic")? };
+        Ok((count(row, "attempt")?, row.get::<_, BatchStatus>("status")?, open, position(row)?, counts(row)?))
     })?;
-    let Some((attempt, status, scope, timeout, place, counts)) = row else { return Ok(Before::Gone) };
+    let Some((attempt, status, open, place, counts)) = row else { return Ok(Before::Gone) };
     Ok(match turn(attempt == claim.attempt(), status, place, chunk.span()) {
-        Turn::Next => Before::Next { scope, timeout },
+        Turn::Next => Before::Next(open),
         Turn::Committed => Before::Committed(counts),
         Turn::Gone => Before::Gone,
     })
@@ -137,7 +146,7 @@ fn kept(tx: &Tx<'_>, scope: &str, record: &Record) -> Outcome<Met> {
     found.ok_or_else(|| neither().into())
 }
 
-fn record(tx: &Tx<'_>, claim: &BatchClaim, findings: &[Finding]) -> Outcome<()> {
+pub(super) fn record(tx: &Tx<'_>, claim: &BatchClaim, findings: &[Finding]) -> Outcome<()> {
     for Finding { place, outcome, key, reason, record } in findings {
         tx.execute(
             S::InsertRejections,
@@ -156,7 +165,7 @@ fn record(tx: &Tx<'_>, claim: &BatchClaim, findings: &[Finding]) -> Outcome<()> 
     Ok(())
 }
 
-fn advance(tx: &Tx<'_>, claim: &BatchClaim, chunk: &Chunk, new: Counts) -> Outcome<ChunkAnswer> {
+pub(super) fn advance(tx: &Tx<'_>, claim: &BatchClaim, chunk: &Chunk, new: Counts) -> Outcome<ChunkAnswer> {
     let Checkpoint { position, prefix, header } = &chunk.after;
     let values: [(&str, &dyn rusqlite::ToSql); 13] = [
         ("batch", &claim.batch()),

@@ -24,6 +24,10 @@ pub(super) enum Verdict {
 const MAKE: &str = "CREATE TEMP TABLE IF NOT EXISTS chunk \
                     (key TEXT PRIMARY KEY, amount INTEGER, payload TEXT NOT NULL, line INTEGER NOT NULL, byte INTEGER NOT NULL) WITHOUT ROWID";
 const CLEAR: &str = "DELETE FROM temp.chunk";
+const FILL_STAGED: &str = "INSERT INTO temp.chunk (key, amount, payload, line, byte) \
+                           SELECT s.key, s.amount, s.payload, s.line, min(s.byte) \
+                           FROM onebell_staged s JOIN onebell_effects e ON e.scope = ?1 AND e.key = s.key \
+                           WHERE s.batch_id = ?2 AND e.batch_id = ?2 AND e.failed IS NULL GROUP BY s.key";
 const FILL: &str = "INSERT INTO temp.chunk (key, amount, payload, line, byte) VALUES (?1, ?2, ?3, ?4, ?5)";
 
 /// How one go over a part ended.
@@ -63,6 +67,32 @@ pub(super) fn run(tx: &Tx<'_>, text: &str, fresh: &[&Record], limit: Duration, m
     }
     tx.connection.prepare_cached(CLEAR).and_then(|mut clear| clear.raw_execute())?;
     Ok(Verdict::Ran(refused))
+}
+
+/// Runs the statements over all that an atomic batch has just written. Whatever they refuse refuses the whole: `Wrong`.
+pub(super) fn run_over_staged(
+    tx: &Tx<'_>,
+    text: &str,
+    (scope, batch): (&str, &str),
+    limit: Duration,
+    memory: &Memory,
+) -> Outcome<Verdict> {
+    tx.connection.execute_batch(MAKE)?;
+    tx.connection.prepare_cached(CLEAR)?.raw_execute()?;
+    if tx.connection.prepare_cached(FILL_STAGED)?.execute(params![scope, batch])? == 0 {
+        return Ok(Verdict::Ran(BTreeMap::new()));
+    }
+    match tx.guard.over_text(limit, || statements(tx, text, limit))? {
+        Ended::Ran => {
+            tx.connection.prepare_cached(CLEAR).and_then(|mut clear| clear.raw_execute())?;
+            Ok(Verdict::Ran(BTreeMap::new()))
+        }
+        Ended::Refused(message) if tx.connection.is_autocommit() => {
+            memory.keep(Remembered::Refused(message.clone()));
+            Err(Failure::Again(message))
+        }
+        Ended::Refused(message) | Ended::Wrong(message) => Ok(Verdict::Wrong(message)),
+    }
 }
 
 fn over(tx: &Tx<'_>, text: &str, part: &[&Record], limit: Duration) -> Outcome<Ended> {

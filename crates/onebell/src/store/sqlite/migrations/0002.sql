@@ -12,6 +12,7 @@ CREATE TABLE onebell_batches (
     identity    TEXT NOT NULL,
     settings    TEXT NOT NULL,
     status      TEXT NOT NULL CHECK (status IN ('pending', 'running', 'done', 'cancelled')),
+    atomic      INTEGER NOT NULL,
     attempt     INTEGER NOT NULL,
     locked_by   TEXT,
     step_id     TEXT,
@@ -36,6 +37,7 @@ CREATE TABLE onebell_batches (
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX onebell_batches_open ON onebell_batches (series) WHERE status IN ('pending', 'running');
 CREATE INDEX onebell_batches_created ON onebell_batches (created_at);
+CREATE INDEX onebell_batches_finished ON onebell_batches (finished_at) WHERE finished_at IS NOT NULL;
 
 CREATE TABLE onebell_rejections (
     batch_id    TEXT NOT NULL,
@@ -47,4 +49,17 @@ CREATE TABLE onebell_rejections (
     record      BLOB NOT NULL,
     recorded_at INTEGER NOT NULL,
     PRIMARY KEY (batch_id, byte)
+) STRICT, WITHOUT ROWID;
+
+-- Records of atomic batches until their end, in the order in which they become effects.
+CREATE TABLE onebell_staged (
+    batch_id    TEXT NOT NULL,
+    key         TEXT NOT NULL,
+    byte        INTEGER NOT NULL,
+    line        INTEGER NOT NULL,
+    fingerprint TEXT NOT NULL,
+    amount      INTEGER,
+    payload     TEXT NOT NULL,
+    failed      TEXT,
+    PRIMARY KEY (batch_id, key, byte)
 ) STRICT, WITHOUT ROWID;

@@ -1,5 +1,5 @@
 -- insert_batch: a new reading of a source, claimed by who opens it
 INSERT INTO onebell_batches (batch_id, series, generation, scope, source, identity, settings, status, attempt, locked_by, step_id,
-    complete_by, timeout_us, created_at, changed_at)
-VALUES (:batch, :series, :generation, :scope, :source, :identity, :settings, 'running', 1, :reader, :step, :now + :timeout, :timeout, :now,
+    atomic, complete_by, timeout_us, created_at, changed_at)
+VALUES (:batch, :series, :generation, :scope, :source, :identity, :settings, 'running', 1, :reader, :step, :atomic, :now + :timeout, :timeout, :now,
     :now)

@@ -1,0 +1,8 @@
+-- prune_staged: records of atomic batches that are over
+DELETE FROM onebell_staged
+WHERE (batch_id, key, byte) IN (
+    SELECT s.batch_id, s.key, s.byte
+    FROM onebell_batches b JOIN onebell_staged s USING (batch_id)
+    WHERE b.status IN ('done', 'cancelled')
+    LIMIT :limit
+)
