@@ -13,6 +13,8 @@ super::everywhere!(
     a_file_that_is_applied_again_adds_nothing_and_says_so,
     a_reader_that_was_stopped_for_too_long_is_taken_over_from_and_writes_nothing_more,
     a_step_applies_files_and_the_rows_of_a_step_before_it_once,
+    an_atomic_file_is_there_whole_or_not_at_all_whoever_dies,
+    an_atomic_file_with_a_fault_is_withheld_told_corrected_and_applied,
     an_interrupted_reading_stops_after_a_whole_chunk_and_goes_on_from_there,
     k11_13_a_death_before_or_after_any_commit_leaves_the_same_ledger,
     records_that_the_users_table_refuses_are_corrected_and_applied,
@@ -233,6 +235,73 @@ async fn a_batch_can_be_cancelled_and_resumed_from_its_checkpoint(place: Place) 
     site.onebell(&["batches", "resume", &batch]).ended(2).complains(&["is done"]);
     assert_eq!(site.audit().await[0], ["cancel-batch", &batch, "ann", "wrong file"]);
     assert_eq!(site.paid(), (json!(3), json!("6")));
+}
+
+async fn an_atomic_file_is_there_whole_or_not_at_all_whoever_dies(place: Place) {
+    let site = Site::new(place, "").await;
+    site.onebell(&["migrate"]).ended(0);
+    site.sql("CREATE TABLE payments (id text, cents bigint NOT NULL)").await;
+    site.write("pay.sql", "INSERT INTO payments (id, cents) SELECT key, amount FROM chunk");
+    site.write("events.csv", "event_id,amount_cents\nE1,100\nE2,200\nE3,300\nE2,200\n");
+    let mut round = 0;
+    for (point, passes) in [("chunk.before_commit", [1, 4]), ("chunk.after_commit", [2, 4])] {
+        for nth in passes {
+            round += 1;
+            let scope = format!("s{round}");
+            let more = ["--atomic", "--chunk", "1", "--timeout", "2s", "--sql", "pay.sql", "--scope", &scope];
+            let mut args = vec!["apply", "events.csv", "--id", "event_id", "--amount", "amount_cents", "--format", "json"];
+            args.extend(more);
+            let mut command = site.command(&args);
+            command.env("ONEBELL_FAULT", format!("{point}:{nth}:kill")).stdout(Stdio::null()).stderr(Stdio::null());
+            assert_eq!(command.status().unwrap().signal(), Some(9), "{point}:{nth}");
+            let count = || {
+                let effects = site.onebell(&["effects", "--scope", &scope, "--format", "json"]).ended(0).json();
+                effects["count"].as_u64().unwrap()
+            };
+            let whole = (point, nth) == ("chunk.after_commit", 4);
+            assert_eq!(count(), if whole { 3 } else { 0 }, "{point}:{nth}");
+            let answer = site.onebell(&args).ended(0).json();
+            let expected = if whole { (0, 4) } else { (3, 1) };
+            assert_eq!((&answer["applied"], &answer["already"]), (&json!(expected.0), &json!(expected.1)), "{point}:{nth}");
+            assert_eq!(count(), 3, "{point}:{nth}");
+            let sum = format!("SELECT count(*) || '/' || sum(cents) FROM payments WHERE {round} > 0");
+            let all = format!("{}/{}", round * 3, round * 600);
+            assert_eq!(site.sql(&sum).await.concat(), [all], "{point}:{nth}: the user's own table, too");
+        }
+    }
+}
+
+async fn an_atomic_file_with_a_fault_is_withheld_told_corrected_and_applied(place: Place) {
+    let jobs = "[[jobs.load.steps]]\nname = \"a\"\n\
+        apply = { file = \"step.csv\", scope = \"payments\", id = \"event_id\", amount = \"amount_cents\", atomic = true }\n";
+    let site = Site::new(place, jobs).await;
+    site.write("before.csv", "event_id,amount_cents\nE2,250\n");
+    site.apply("before.csv", &[]).ended(0);
+    site.write("events.csv", "event_id,amount_cents\nE1,100\nE2,999\nE3,x\nE4,4\n");
+    let atomic = ["--atomic", "--chunk", "2", "--rejects", "rejects.csv"];
+    let answer = site.apply("events.csv", &atomic).ended(3);
+    answer.complains(&["nothing of the source was applied", "1 records were rejected"]);
+    assert_eq!(site.lines("rejects.csv"), ["event_id,amount_cents", "E3,x"]);
+    assert_eq!((site.paid(), &site.newest()["status"]), ((json!(1), json!("250")), &json!("cancelled")));
+    // One fault is mended: the other one is met.
+    site.write("events.csv", site.read("events.csv").replace(",x", ",3"));
+    site.apply("events.csv", &atomic).ended(3).complains(&["nothing of the source was applied", "1 conflict"]);
+    let batch = site.newest()["id"].as_str().unwrap().to_owned();
+    site.onebell(&["batches", "show", &batch]).ended(0).says(&["conflict", "E2", "999", "250"]);
+    site.onebell(&["batches", "resume", &batch]).ended(2).complains(&["anew"]);
+    assert_eq!(site.paid(), (json!(1), json!("250")));
+    // What was begun as one promise is not gone on with as the other.
+    site.write("events.csv", site.read("events.csv").replace("999", "250"));
+    site.dies("events.csv", &["--atomic", "--chunk", "2", "--timeout", "100ms"], "chunk.after_commit:1:kill");
+    site.apply("events.csv", &["--chunk", "2"]).ended(2).complains(&["atomic", "--restart"]);
+    let last = site.apply("events.csv", &atomic).ended(0).json();
+    assert_eq!((&last["applied"], &last["already"]), (&json!(3), &json!(1)));
+    assert_eq!(site.paid(), (json!(4), json!("357")));
+    // The same in a step: its run fails, and says why.
+    site.write("step.csv", "event_id,amount_cents\nE5,5\nE1,7\n");
+    let run = site.run_once("load", "k");
+    site.onebell(&["show", &run]).ended(0).says(&["failed", "nothing of the source was applied"]);
+    assert_eq!(site.paid(), (json!(4), json!("357")));
 }
 
 /// The seed's own use: several sources, collected periodically.

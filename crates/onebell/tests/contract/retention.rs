@@ -4,13 +4,16 @@ use std::time::Duration;
 
 use onebell::model::job::Overlap;
 use onebell::model::overlap::Origin;
-use onebell::model::{JobId, Term};
-use onebell::store::{Guarded, Opened, PlannedSlot, Prevented, Pruned, Retention};
+use onebell::model::record::{Item, Position, Rejection};
+use onebell::model::{JobId, ReplicaId, Term};
+use onebell::store::{BatchOpened, Chunk, Guarded, Opened, PlannedSlot, Prevented, Pruned, Reader, Retention};
 
+use super::batches::{chunk, opens, record};
 use super::given::*;
 use super::world::World;
 
 contract!(
+    batches_and_their_findings_go_when_keys_go_but_never_the_newest_of_a_source,
     effects_are_kept_for_ever,
     i10_a_prune_is_bounded_and_goes_on_where_it_stopped,
     i11_a_run_that_is_not_over_or_has_unfinished_messages_is_kept,
@@ -203,4 +206,41 @@ async fn what_a_forgotten_replica_prevented_stays_counted(world: World) {
         let sum = Prevented { slots: 3, effects: 6, messages: 9, superseded: 12 };
         assert_eq!(world.store.status().await.unwrap().prevented, sum, "after {name}");
     }
+}
+
+async fn batches_and_their_findings_go_when_keys_go_but_never_the_newest_of_a_source(world: World) {
+    let mut batches = Vec::new();
+    for n in 0..3 {
+        let open = with(opens(Reader::Alone(ReplicaId::from_text("a"))), |open| open.atomic = n == 1);
+        let BatchOpened::Opened { claim, .. } = world.store.open_batch(&open).await.unwrap() else { panic!("not opened") };
+        let place = Position { byte: 0, line: 1 };
+        let torn = Item::Rejected(Rejection { place, key: None, reason: "torn".to_owned(), raw: Vec::new() });
+        let chunk = Chunk {
+            items: vec![torn, Item::Record(record(1, "E1", 1))],
+            ..chunk(0, vec![record(0, "E0", 0), record(1, "E1", 1)], true)
+        };
+        world.store.apply_chunk(&claim, &chunk).await.unwrap();
+        batches.push(claim.batch().to_owned());
+        world.pass(DAY);
+    }
+    let left = async || {
+        let batches = world.store.batches(None, None, 10).await.unwrap();
+        (batches.len(), world.rows("rejections", "true").await, world.rows("staged", "true").await)
+    };
+    assert_eq!(left().await, (3, 3, 1));
+    let term = term(&world).await;
+    prune_all(&world, &term).await;
+    assert_eq!(left().await, (3, 3, 0), "what was put aside goes at once");
+    world.pass(DAY * 397);
+    prune_all(&world, &term).await;
+    assert_eq!(left().await, (2, 2, 0));
+    world.pass(DAY * 10);
+    prune_all(&world, &term).await;
+    assert_eq!(left().await, (1, 0, 0));
+    assert_eq!(world.store.batches(None, None, 10).await.unwrap()[0].id, batches[2]);
+    assert_eq!(world.rows("effects", "true").await, 1, "effects are kept for ever");
+    // The next reading has a number of its own: what an old one wrote is never taken for its own.
+    let open = opens(Reader::Alone(ReplicaId::from_text("a")));
+    let BatchOpened::Opened { claim, .. } = world.store.open_batch(&open).await.unwrap() else { panic!("not opened") };
+    assert!(!batches.contains(&claim.batch().to_owned()));
 }

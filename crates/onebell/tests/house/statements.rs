@@ -27,6 +27,8 @@ pub(crate) const ONE_SIDED: &[(&str, &str, &str)] = &[
     ("postgres", "find_schema.sql", "SQLite keeps the schema version by its own pragma and lock"),
     ("postgres", "find_step.sql", "SQLite reads it with read_open_step"),
     ("postgres", "find_undo.sql", "SQLite decides it from the run graph"),
+    ("postgres", "fill_chunk.sql", "SQLite's relation `chunk` is made and filled by the connection"),
+    ("postgres", "look_at_batch.sql", "an atomic batch is locked last; SQLite's only writer holds it from the start"),
     ("postgres", "insert_chunk.sql", "SQLite's relation `chunk` is made and filled by the connection"),
     ("postgres", "lock_batch.sql", "a lock: on SQLite, BEGIN IMMEDIATE is the only one"),
     ("postgres", "lock_series.sql", "a lock: on SQLite, BEGIN IMMEDIATE is the only one"),

@@ -38,8 +38,8 @@ async fn prune(tx: &Tx, term: &Term, retention: &Retention) -> Outcome<End<Guard
     let messages = tx.execute(&sql::PRUNE_MESSAGES, values![keys_before, limit]).await?;
     records += tx.execute(&sql::PRUNE_SKIPS, values![runs_before, limit, jobs]).await?;
     records += tx.execute(&sql::PRUNE_STAGED, values![limit]).await?;
-    records += tx.execute(&sql::PRUNE_REJECTIONS, values![runs_before, limit]).await?;
-    records += tx.execute(&sql::PRUNE_BATCHES, values![runs_before, limit]).await?;
+    records += tx.execute(&sql::PRUNE_REJECTIONS, values![keys_before, limit]).await?;
+    records += tx.execute(&sql::PRUNE_BATCHES, values![keys_before, limit]).await?;
     let count = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
     Ok(End::Commit(Guarded::Done(Pruned {
         runs: u32::try_from(gone.len()).unwrap_or(u32::MAX),

@@ -42,8 +42,8 @@ fn prune(tx: &Tx<'_>, term: &Term, retention: &Retention) -> Outcome<Guarded<Pru
             tx.execute(S::PruneSkips, &records)?
                 + tx.execute(S::PruneRequests, &records)?
                 + tx.execute(S::PruneStaged, &records)?
-                + tx.execute(S::PruneRejections, &records)?
-                + tx.execute(S::PruneBatches, &records)?,
+                + tx.execute(S::PruneRejections, &keys)?
+                + tx.execute(S::PruneBatches, &keys)?,
         ),
     }))
 }

@@ -1,4 +1,4 @@
--- prune_batches: batches that ended longer ago than runs are kept and of which nothing is left; the newest of a source stays
+-- prune_batches: batches that ended longer ago than keys are kept and of which nothing is left; the newest of a source stays
 WITH picked AS MATERIALIZED (
     SELECT b.batch_id
     FROM onebell.batches b

@@ -1,4 +1,4 @@
--- prune_rejections: findings of batches that ended longer ago than runs are kept
+-- prune_rejections: findings of batches that ended longer ago than keys are kept
 WITH picked AS MATERIALIZED (
     SELECT r.batch_id, r.byte
     FROM onebell.batches b JOIN onebell.rejections r USING (batch_id)

@@ -1,4 +1,4 @@
--- prune_batches: batches that ended longer ago than runs are kept and of which nothing is left; the newest of a source stays
+-- prune_batches: batches that ended longer ago than keys are kept and of which nothing is left; the newest of a source stays
 DELETE FROM onebell_batches
 WHERE batch_id IN (
     SELECT b.batch_id

@@ -1,4 +1,4 @@
--- prune_rejections: findings of batches that ended longer ago than runs are kept
+-- prune_rejections: findings of batches that ended longer ago than keys are kept
 DELETE FROM onebell_rejections
 WHERE (batch_id, byte) IN (
     SELECT r.batch_id, r.byte
