@@ -95,7 +95,7 @@ async fn hear(stream: UnixStream, scene: &Arc<Scene>, work: Duration) -> std::io
                 record.executions.push(execution);
                 (record.executions.len() - 1, pair, dies)
             };
-            stream.write_all(format!("{GO} {pair}\n").as_bytes()).await?;
+            let goes = stream.write_all(format!("{GO} {pair}\n").as_bytes()).await;
             if let Some(after) = dies {
                 let scene = Arc::clone(scene);
                 tokio::spawn(async move {
@@ -103,7 +103,8 @@ async fn hear(stream: UnixStream, scene: &Arc<Scene>, work: Duration) -> std::io
                     scene.record().shoot_at_work(&replica, index);
                 });
             }
-            let code = attend(&mut stream, work).await;
+            // Killed before it heard us: it began all the same, and it has ended.
+            let code = if goes.is_ok() { attend(&mut stream, work).await } else { None };
             let mut record = scene.record();
             if let Some(execution) = record.executions.get_mut(index) {
                 (execution.ended, execution.code) = (Some(host_now()), code);
@@ -188,6 +189,24 @@ mod tests {
         stream.read_line(&mut line).await.unwrap();
         assert_eq!(line, "go 1\n");
         stream
+    }
+
+    #[tokio::test]
+    async fn an_execution_that_is_killed_before_it_is_answered_has_ended() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("witness");
+        let scene = Arc::new(Scene::default());
+        let _witness = Witness::listen(&path, &scene, 1).unwrap();
+        for attempt in 1..=20 {
+            let mut stream = UnixStream::connect(&path).await.unwrap();
+            stream.write_all(begin(attempt).as_bytes()).await.unwrap();
+            drop(stream);
+            let ended = || scene.record().executions.get(attempt as usize - 1).is_some_and(|one| one.ended.is_some());
+            while !ended() {
+                tokio::task::yield_now().await;
+            }
+        }
+        assert!(scene.record().executions.iter().all(|execution| execution.beside.is_none()));
     }
 
     #[tokio::test]

@@ -52,13 +52,15 @@ pub(super) struct Open {
     pub(super) scope: String,
     pub(super) timeout: Duration,
     pub(super) atomic: bool,
+    /// Most of what was read so far was there already.
+    read_again: bool,
 }
 
 async fn in_transaction(store: &PostgresStore, tx: &Tx, claim: &BatchClaim, chunk: &Chunk) -> Outcome<ChunkAnswer> {
     if !holds(tx, claim.step()).await? {
         return Ok(ChunkAnswer::Superseded);
     }
-    let Open { scope, timeout, .. } = match before(tx, &sql::LOCK_BATCH, claim, chunk).await? {
+    let Open { scope, timeout, read_again, .. } = match before(tx, &sql::LOCK_BATCH, claim, chunk).await? {
         Before::Next(open) if open.atomic => return whole::put_aside(tx, claim, chunk).await,
         Before::Next(open) => open,
         Before::Committed(counts) => return Ok(ChunkAnswer::Applied(counts)),
@@ -70,8 +72,7 @@ async fn in_transaction(store: &PostgresStore, tx: &Tx, claim: &BatchClaim, chun
         if round.is_empty() {
             break;
         }
-        let new = insert(tx, claim, &scope, &round).await?;
-        let kept = kept(tx, &scope, &round, &new).await?;
+        let (new, kept) = meet(tx, claim, &scope, &round, read_again).await?;
         let mut refused = BTreeMap::new();
         if let Some(text) = &chunk.sql {
             let fresh: Vec<&Record> =
@@ -100,11 +101,33 @@ pub(super) async fn before(tx: &Tx, look: &Statement, claim: &BatchClaim, chunk:
     Ok(match turn(ours, status, place, chunk.span()) {
         Turn::Next => {
             let timeout = Duration::from_micros(row.number("timeout_us")?);
-            Before::Next(Open { scope: row.get("scope")?, timeout, atomic: row.get("atomic")? })
+            let counts = counts(&row)?;
+            let read_again = counts.already > counts.applied;
+            Before::Next(Open { scope: row.get("scope")?, timeout, atomic: row.get("atomic")?, read_again })
         }
         Turn::Committed => Before::Committed(counts(&row)?),
         Turn::Gone => Before::Gone,
     })
+}
+
+/// Which identities were written now, and what is there of the others. Where most are there, those are looked up first, and their
+/// payloads are not sent.
+async fn meet(
+    tx: &Tx,
+    claim: &BatchClaim,
+    scope: &str,
+    round: &[&Record],
+    read_again: bool,
+) -> Outcome<(BTreeSet<String>, Kept)> {
+    let mut there = if read_again { kept(tx, scope, round).await? } else { Kept::new() };
+    let rest: Vec<&Record> = round.iter().copied().filter(|record| !there.contains_key(record.key.as_str())).collect();
+    let new = if rest.is_empty() { BTreeSet::new() } else { insert(tx, claim, scope, &rest).await? };
+    // Read in a later statement: a concurrent transaction may have just committed it.
+    let old: Vec<&Record> = rest.into_iter().filter(|record| !new.contains(record.key.as_str())).collect();
+    if !old.is_empty() {
+        there.append(&mut kept(tx, scope, &old).await?);
+    }
+    Ok((new, there))
 }
 
 /// Writes the identities that are not there: which those are.
@@ -122,14 +145,9 @@ async fn insert(tx: &Tx, claim: &BatchClaim, scope: &str, round: &[&Record]) -> 
 
 type Kept = BTreeMap<String, (Fingerprint, Option<String>, Option<String>)>;
 
-/// What is there, read in a later statement: a concurrent transaction may have just committed it.
-async fn kept(tx: &Tx, scope: &str, round: &[&Record], new: &BTreeSet<String>) -> Outcome<Kept> {
-    let old: Vec<&&Record> = round.iter().filter(|record| !new.contains(record.key.as_str())).collect();
-    if old.is_empty() {
-        return Ok(Kept::new());
-    }
-    let key: Vec<&str> = old.iter().map(|record| record.key.as_str()).collect();
-    let fingerprint: Vec<String> = old.iter().map(|record| record.fingerprint.to_string()).collect();
+async fn kept(tx: &Tx, scope: &str, records: &[&Record]) -> Outcome<Kept> {
+    let key: Vec<&str> = records.iter().map(|record| record.key.as_str()).collect();
+    let fingerprint: Vec<String> = records.iter().map(|record| record.fingerprint.to_string()).collect();
     let read = |row: &Row| {
         let found = row.word("fingerprint", |text| text.parse().ok())?;
         Ok((row.get("key")?, (found, row.get("failed")?, row.get("payload")?)))

@@ -1,0 +1,207 @@
+//! What files of events cost: records applied per second by the program as people run it, beside the database's own limit in the
+//! same run. Numbers as measured, on the machine and under the load that it has; nothing is asserted. Run by `scripts/bench batch`.
+//!
+//! `batch-bench PROGRAM [URL] [--records N] [--deep]`: a built `onebell`, and an empty PostgreSQL database; none: SQLite alone.
+//! `--deep` measures the cost of a record while the ledger grows to ten million effects.
+#![expect(clippy::disallowed_methods, reason = "a bench reads the real clock")]
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a bench that cannot go on ends; its numbers are its answer")]
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+use std::process::Command;
+use std::time::Instant;
+
+use futures_util::SinkExt;
+use hyper::body::Bytes;
+use rusqlite::Connection;
+use tokio_postgres::{Client, NoTls};
+
+/// As `apply` commits them unless it is told otherwise.
+const CHUNK: usize = 1_000;
+const ROUNDS: usize = 3;
+
+fn main() {
+    let mut args: Vec<String> = std::env::args().skip(1).collect();
+    let deep = take(&mut args, "--deep").is_some();
+    let records = args.iter().position(|arg| arg == "--records").map_or(200_000, |at| {
+        args.remove(at);
+        args.remove(at).parse().unwrap()
+    });
+    let program = args.first().expect("batch-bench PROGRAM [URL]");
+    let program = std::fs::canonicalize(program).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let bench = Bench { program, folder: folder.path().to_owned(), records };
+    let events = bench.file("events.ndjson", 0, records);
+    println!(
+        "{records} records, {} MB of NDJSON; fsync on, {ROUNDS} rounds",
+        std::fs::metadata(&events).unwrap().len() / 1_000_000
+    );
+    println!("| database | limit, records/s | apply | ratio | again, all already | all or nothing | ratio |");
+    println!("|---|---|---|---|---|---|---|");
+    for round in 0..ROUNDS {
+        let raw = sqlite_limit(&bench.folder.join(format!("raw{round}.db")), records);
+        bench.row("SQLite", raw, &format!("sqlite:{}", bench.folder.join(format!("apply{round}.db")).display()), round);
+    }
+    if let Some(url) = args.get(1) {
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        for round in 0..ROUNDS {
+            let raw = runtime.block_on(postgres_limit(url, records));
+            bench.row("PostgreSQL", raw, url, round);
+        }
+    }
+    if deep {
+        bench.deep(&format!("sqlite:{}", bench.folder.join("deep.db").display()));
+        args.get(1).into_iter().for_each(|url| bench.deep(url));
+    }
+}
+
+fn take(args: &mut Vec<String>, flag: &str) -> Option<String> {
+    args.iter().position(|arg| arg == flag).map(|at| args.remove(at))
+}
+
+struct Bench {
+    program: std::path::PathBuf,
+    folder: std::path::PathBuf,
+    records: usize,
+}
+
+impl Bench {
+    fn file(&self, name: &str, from: usize, count: usize) -> std::path::PathBuf {
+        let path = self.folder.join(name);
+        let mut file = BufWriter::new(File::create(&path).unwrap());
+        for n in from..from + count {
+            writeln!(file, "{}", payload(n)).unwrap();
+        }
+        file.flush().unwrap();
+        path
+    }
+
+    /// Records per second of one reading.
+    fn apply(&self, database: &str, scope: &str, file: &str, count: usize, more: &[&str]) -> f64 {
+        let begun = Instant::now();
+        let mut command = Command::new(&self.program);
+        command.args(["apply", file, "--scope", scope, "--id", "event_id", "--amount", "amount_cents", "--format", "json"]);
+        command.args(more).current_dir(&self.folder).env("ONEBELL_DATABASE", database);
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        count as f64 / begun.elapsed().as_secs_f64()
+    }
+
+    fn row(&self, name: &str, limit: f64, database: &str, round: usize) {
+        let apply = |scope: &str, more: &[&str]| self.apply(database, scope, "events.ndjson", self.records, more);
+        let scope = format!("chunks{round}");
+        let (first, again) = (apply(&scope, &[]), apply(&scope, &[]));
+        let whole = apply(&format!("whole{round}"), &["--atomic", "--timeout", "10m"]);
+        let (ratio, whole_ratio) = (first / limit, whole / limit);
+        println!("| {name} | {limit:.0} | {first:.0} | {ratio:.2} | {again:.0} | {whole:.0} | {whole_ratio:.2} |");
+    }
+
+    /// The same ten thousand new records over an ever larger ledger.
+    fn deep(&self, database: &str) {
+        println!("| effects in the ledger | records/s of the next 10,000 |");
+        println!("|---|---|");
+        let mut there = 0;
+        for size in [10_000, 100_000, 1_000_000, 10_000_000] {
+            self.file("fill.ndjson", there, size - there);
+            self.apply(database, "deep", "fill.ndjson", size - there, &["--chunk", "10000"]);
+            self.file("next.ndjson", size, 10_000);
+            let rate = self.apply(database, "deep", "next.ndjson", 10_000, &[]);
+            there = size + 10_000;
+            println!("| {size} | {rate:.0} |");
+        }
+    }
+}
+
+/// Identities in no order, as people's are.
+fn key(n: usize) -> String {
+    format!("E{:016x}", (n as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15))
+}
+
+fn payload(n: usize) -> String {
+    format!(
+        "{{\"event_id\":\"{}\",\"customer\":\"C{:05}\",\"amount_cents\":{},\"note\":\"payment {n}\"}}",
+        key(n),
+        n % 10_000,
+        n % 5_000
+    )
+}
+
+/// A fingerprint's size and randomness, without its cost.
+fn fingerprint(n: usize) -> String {
+    (0..4).map(|part| format!("{:016x}", (n as u64 * 4 + part).wrapping_mul(0xD6E8_FEB8_6659_FD93))).collect()
+}
+
+/// The raw chunked insert: what is parsed already goes into a table of the ledger's shape.
+fn sqlite_limit(path: &Path, records: usize) -> f64 {
+    let mut connection = Connection::open(path).unwrap();
+    connection
+        .execute_batch(
+            "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; \
+             CREATE TABLE ledger (scope TEXT NOT NULL, key TEXT NOT NULL, fingerprint TEXT NOT NULL, amount INTEGER, \
+             payload TEXT NOT NULL, created_at INTEGER NOT NULL, PRIMARY KEY (scope, key)) STRICT, WITHOUT ROWID",
+        )
+        .unwrap();
+    let rows: Vec<(String, String, String)> = (0..records).map(|n| (key(n), fingerprint(n), payload(n))).collect();
+    let begun = Instant::now();
+    for (at, chunk) in rows.chunks(CHUNK).enumerate() {
+        let transaction = connection.transaction().unwrap();
+        {
+            let mut insert = transaction
+                .prepare_cached("INSERT INTO ledger VALUES ('s', ?1, ?2, ?3, ?4, 0) ON CONFLICT (scope, key) DO NOTHING")
+                .unwrap();
+            for (n, (key, fingerprint, payload)) in chunk.iter().enumerate() {
+                insert.execute((key, fingerprint, (at * CHUNK + n) as i64, payload)).unwrap();
+            }
+        }
+        transaction.commit().unwrap();
+    }
+    records as f64 / begun.elapsed().as_secs_f64()
+}
+
+/// COPY of everything, and one INSERT from it into a table of the ledger's shape.
+async fn postgres_limit(url: &str, records: usize) -> f64 {
+    let client = connect(url).await;
+    client
+        .batch_execute(
+            "DROP TABLE IF EXISTS public.ledger; CREATE TABLE public.ledger (scope text COLLATE \"C\" NOT NULL, \
+             key text COLLATE \"C\" NOT NULL, fingerprint bytea NOT NULL, amount bigint, payload jsonb NOT NULL, \
+             created_at timestamptz NOT NULL, PRIMARY KEY (scope, key))",
+        )
+        .await
+        .unwrap();
+    let mut lines = String::new();
+    for n in 0..records {
+        lines.push_str(&format!("{}\t\\\\x{}\t{}\t{}\n", key(n), fingerprint(n), n, payload(n)));
+    }
+    let begun = Instant::now();
+    client
+        .batch_execute(
+            "BEGIN; CREATE TEMPORARY TABLE items (key text, fingerprint bytea, amount bigint, payload jsonb) ON COMMIT DROP",
+        )
+        .await
+        .unwrap();
+    let sink = client.copy_in("COPY items FROM STDIN").await.unwrap();
+    let mut sink = std::pin::pin!(sink);
+    let all = Bytes::from(lines);
+    for at in (0..all.len()).step_by(1 << 20) {
+        sink.send(all.slice(at..all.len().min(at + (1 << 20)))).await.unwrap();
+    }
+    sink.finish().await.unwrap();
+    client
+        .batch_execute(
+            "INSERT INTO public.ledger SELECT 's', key, fingerprint, amount, payload, now() FROM items ON CONFLICT DO NOTHING; COMMIT",
+        )
+        .await
+        .unwrap();
+    let rate = records as f64 / begun.elapsed().as_secs_f64();
+    client.batch_execute("DROP TABLE public.ledger").await.unwrap();
+    rate
+}
+
+#[expect(clippy::disallowed_methods, reason = "the connection is driven beside the bench")]
+async fn connect(url: &str) -> Client {
+    let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
+    tokio::spawn(connection);
+    client
+}
