@@ -7,6 +7,7 @@
 mod acts;
 mod alarms;
 mod apply;
+mod examples;
 mod life;
 mod mails;
 mod output;
