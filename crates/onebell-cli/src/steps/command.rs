@@ -1,6 +1,7 @@
 //! `command`: a program under a keeper, from its start to what it left.
 
 mod attend;
+pub(super) mod feed;
 mod prepare;
 mod progress;
 

@@ -14,6 +14,7 @@ mod output;
 mod requests;
 mod site;
 mod steps;
+mod streams;
 mod terminal;
 mod times;
 mod wrong;
