@@ -195,6 +195,9 @@ async fn a_command_that_gives_nothing_is_ended_with_its_step() {
     assert!(replica.stop().success());
 }
 
+/// The exit code, what is typed before and after the scope, and what is said.
+type Wrong<'t> = (i32, &'t [&'t str], &'t [&'t str], &'t [&'t str]);
+
 #[tokio::test(flavor = "multi_thread")]
 async fn what_cannot_be_asked_is_told_with_its_remedy_and_nothing_is_applied() {
     let site = Site::plain("");
@@ -209,7 +212,7 @@ async fn what_cannot_be_asked_is_told_with_its_remedy_and_nothing_is_applied() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         format!("http://{}/events.csv", listener.local_addr().unwrap())
     };
-    let wrong: &[(i32, &[&str], &[&str], &[&str])] = &[
+    let wrong: &[Wrong<'_>] = &[
         (2, &[&endless], &[], &["does not say how long it is", "Content-Length"]),
         (2, &[&none], &[], &["404 Not Found: never heard of it"]),
         (2, &[&moved], &[], &["302 Found to https://example.com/new.csv", "redirects are not followed"]),

@@ -66,8 +66,9 @@ fn sources(fields: &Fields<'_>) -> usize {
 
 /// What is right by itself may not fit together. Files are looked at when the step runs.
 fn check(step: &ApplyStep, fields: &Fields<'_>, around: &Around<'_>) {
-    // Of what is missing something was said already.
-    if !fields.has("scope") || !fields.has("id") || sources(fields) != 1 {
+    let has_source = step.plan.file.is_some() || step.plan.stream.is_some() || step.output_of.is_some();
+    // Of what is missing or cannot be read something was said already.
+    if !has_source || !fields.has("scope") || !fields.has("id") || sources(fields) != 1 {
         return;
     }
     let plan = step.readable();
