@@ -46,6 +46,7 @@ pub use ask::Question;
 pub use channel::HttpChannel;
 pub use config::{HttpConfig, HttpConfigError};
 pub use exchange::{Call, Seen};
+pub(crate) use exchange::{Leave, Undelivered};
 pub use header::{check_name, check_value};
 pub(crate) use key::path_segment;
 pub use key::{header_value, key_of, webhook_id};

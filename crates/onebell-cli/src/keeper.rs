@@ -32,6 +32,7 @@ mod output;
 mod plan;
 mod reaper;
 mod start;
+mod told;
 mod tree;
 mod wire;
 

@@ -5,11 +5,13 @@
 //! makes all further ones doubtful is an error. No record is ever guessed.
 
 mod ahead;
+mod brought;
 mod decode;
 mod format;
 mod header;
 mod lines;
 mod pages;
+mod reading;
 mod rejects;
 mod settings;
 mod splitter;
@@ -27,11 +29,12 @@ use async_trait::async_trait;
 use onebell::handler::{Page, PageLimit, Source, SourceError};
 use onebell::model::record::{Checkpoint, Position, Shape};
 
-use ahead::Ahead;
-use decode::{Input, Progress};
-use pages::Pages;
+use decode::Input;
+use reading::{Reading, open_pages};
 use settings::Settings;
 
+pub use brought::Bringing;
+pub(crate) use brought::{Pieces, brought, never};
 pub use format::{Compression, Format, delimiter};
 pub use rejects::Rejects;
 
@@ -117,10 +120,7 @@ const START: Position = Position { byte: 0, line: 1 };
 /// A page limit counts from the next page that is not read yet: whoever changes it gets up to three pages by the one before.
 pub struct FileSource {
     path: PathBuf,
-    format: Format,
-    compression: Option<Compression>,
-    settings: Arc<Settings>,
-    reading: Option<(Ahead, Arc<Progress>)>,
+    reading: Reading,
     size: Option<u64>,
 }
 
@@ -135,61 +135,36 @@ impl FileSource {
         let (by_name, compression) = format::by_name(&path);
         let format = options.format(&name, by_name)?;
         let compression = options.compression.or(compression);
-        Ok(Self { path, format, compression, settings: options.settings(name), reading: None, size: None })
+        Ok(Self { path, reading: Reading::new(format, compression, options.settings(name)), size: None })
     }
 
     /// The header line without its line end, once it is open; none of a file without one.
     pub fn header(&self) -> Option<&[u8]> {
-        self.reading.as_ref().and_then(|(ahead, _)| ahead.header.as_deref())
+        self.reading.header()
     }
 }
 
 /// Opens the file itself; what it holds is read by the one who has it.
-fn open_file(path: &Path) -> Result<File, SourceError> {
+fn open_file(path: &Path) -> Result<Input, SourceError> {
     let unreadable = |why: String| SourceError::Unreadable(format!("{}: cannot be read: {why}", path.display()));
     let file = File::open(path).map_err(|error| unreadable(error.to_string()))?;
     let is_folder = file.metadata().map_err(|error| unreadable(error.to_string()))?.is_dir();
-    if is_folder { Err(unreadable("it is a folder; name a file in it".to_owned())) } else { Ok(file) }
-}
-
-/// Everything before the first page.
-fn open_pages(
-    input: Input,
-    (format, compression): (Format, Option<Compression>),
-    settings: Arc<Settings>,
-    from: Option<&Checkpoint>,
-    (repeats, progress): (bool, &Arc<Progress>),
-) -> Result<Pages, SourceError> {
-    let input = decode::decoded(input, compression, progress).map_err(|error| settings.unopened(&error))?;
-    let mut pages = Pages::new(input, format, settings, repeats);
-    pages.open(from)?;
-    Ok(pages)
+    if is_folder { Err(unreadable("it is a folder; name a file in it".to_owned())) } else { Ok(Box::new(file)) }
 }
 
 #[async_trait]
 impl Source for FileSource {
     async fn open(&mut self, from: Option<&Checkpoint>) -> Result<(), SourceError> {
-        self.reading = None;
-        let progress = Arc::new(Progress::default());
-        let (path, settings, from) = (self.path.clone(), self.settings.clone(), from.cloned());
-        let (kind, seen) = ((self.format, self.compression), progress.clone());
+        let path = self.path.clone();
         self.size = std::fs::metadata(&path).ok().filter(std::fs::Metadata::is_file).map(|facts| facts.len());
-        let ahead = Ahead::begin(&self.settings.name, progress.clone(), move || {
-            let file = open_file(&path)?;
-            open_pages(Box::new(file), kind, settings, from.as_ref(), (true, &seen))
-        });
-        self.reading = Some((ahead.await?, progress));
-        Ok(())
+        self.reading.begin(move || open_file(&path), from, true).await
     }
 
     async fn page(&mut self, limit: PageLimit) -> Result<Page, SourceError> {
-        if self.reading.is_none() {
+        if !self.reading.is_open() {
             self.open(None).await?;
         }
-        match &mut self.reading {
-            Some((ahead, _)) => ahead.page(limit).await,
-            None => Err(SourceError::Unreadable(format!("{}: is not open", self.settings.name))),
-        }
+        self.reading.page(limit).await
     }
 
     fn size(&self) -> Option<u64> {
@@ -197,18 +172,15 @@ impl Source for FileSource {
     }
 
     fn read(&self) -> Option<u64> {
-        self.reading.as_ref().map(|(_, progress)| progress.bytes())
+        self.reading.read()
     }
 }
 
 /// A stream of records that is read once, such as standard input. Its checkpoints have positions and no hash: it cannot be read
-/// from the middle, so that a batch of it begins anew.
+/// from the middle, so that a batch of it begins anew. When it breaks off, of the page that is not whole nothing is given.
 pub struct ReaderSource {
     input: Option<Input>,
-    format: Format,
-    compression: Option<Compression>,
-    settings: Arc<Settings>,
-    reading: Option<(Ahead, Arc<Progress>)>,
+    reading: Reading,
 }
 
 impl ReaderSource {
@@ -219,45 +191,36 @@ impl ReaderSource {
     pub fn new(name: impl Into<String>, input: impl Read + Send + 'static, options: &SourceOptions) -> Result<Self, SourceError> {
         let name = name.into();
         let format = options.format(&name, None)?;
-        let settings = options.settings(name);
-        Ok(Self { input: Some(Box::new(input)), format, compression: options.compression, settings, reading: None })
+        let reading = Reading::new(format, options.compression, options.settings(name));
+        Ok(Self { input: Some(Box::new(input)), reading })
     }
 
     /// The header line without its line end, once it is open; none of a stream without one.
     pub fn header(&self) -> Option<&[u8]> {
-        self.reading.as_ref().and_then(|(ahead, _)| ahead.header.as_deref())
+        self.reading.header()
     }
 }
 
 #[async_trait]
 impl Source for ReaderSource {
     async fn open(&mut self, from: Option<&Checkpoint>) -> Result<(), SourceError> {
+        let settings = &self.reading.settings;
         if let Some(from) = from.filter(|from| from.position.byte > 0) {
-            return Err(self.settings.changed(from.position, "a stream cannot be read from the middle"));
+            return Err(settings.changed(from.position, "a stream cannot be read from the middle"));
         }
-        let Some(input) = self.input.take() else {
-            return Err(self.settings.changed(START, "a stream cannot be read twice"));
-        };
-        let progress = Arc::new(Progress::default());
-        let (settings, seen, kind) = (self.settings.clone(), progress.clone(), (self.format, self.compression));
-        let ahead =
-            Ahead::begin(&self.settings.name, progress.clone(), move || open_pages(input, kind, settings, None, (false, &seen)));
-        self.reading = Some((ahead.await?, progress));
-        Ok(())
+        let input = self.input.take().ok_or_else(|| settings.changed(START, "a stream cannot be read twice"))?;
+        self.reading.begin(move || Ok(input), None, false).await
     }
 
     async fn page(&mut self, limit: PageLimit) -> Result<Page, SourceError> {
-        if self.reading.is_none() {
+        if !self.reading.is_open() {
             self.open(None).await?;
         }
-        match &mut self.reading {
-            Some((ahead, _)) => ahead.page(limit).await,
-            None => Err(SourceError::Unreadable(format!("{}: is not open", self.settings.name))),
-        }
+        self.reading.page(limit).await
     }
 
     fn read(&self) -> Option<u64> {
-        self.reading.as_ref().map(|(_, progress)| progress.bytes())
+        self.reading.read()
     }
 }
 

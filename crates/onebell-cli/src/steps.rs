@@ -18,6 +18,7 @@ pub use apply::ApplyHandler;
 pub use command::{CommandHandler, CommandSettings};
 pub use http::{HttpHandler, HttpSettings};
 pub use message::{ChannelFacts, MessageHandler};
+pub(crate) use rows::as_ndjson;
 pub use rows::{ROWS_MAX, ROWS_MAX_BYTES};
 #[doc(hidden)]
 pub use rows::{csv_rows, ndjson_rows};
@@ -43,7 +44,7 @@ pub fn handlers(
 ) -> Vec<(&'static str, Arc<dyn Handler>)> {
     let commands = CommandSettings::new(file.folder.clone(), Arc::clone(timer), file.secret_values());
     let requests = HttpSettings { folder: file.folder.clone(), timer: Arc::clone(timer), secrets: file.secret_values() };
-    let apply = ApplyHandler { store, timer: Arc::clone(timer), folder: file.folder.clone() };
+    let apply = ApplyHandler { store, timer: Arc::clone(timer), commands: commands.clone() };
     vec![
         (spec::APPLY, Arc::new(apply)),
         (spec::HTTP, Arc::new(HttpHandler::new(requests))),

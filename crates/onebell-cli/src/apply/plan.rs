@@ -8,6 +8,7 @@ use onebell::model::Key;
 use onebell::model::record::{Rule, SCALE_MAX, Shape};
 use serde::{Deserialize, Serialize};
 
+use super::stream::Stream;
 use crate::source::{Format, SourceOptions, delimiter, format_of};
 
 /// Bytes of the source in one chunk at most.
@@ -18,8 +19,11 @@ pub(crate) const CHUNK_MAX: usize = 100_000;
 /// How one source is applied.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
-    /// A file; none: a stream, which is read from its start every time.
+    /// A file; none: what is read from its start every time.
     pub file: Option<PathBuf>,
+    /// What that is; none: standard input, or rows of a step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stream: Option<Stream>,
     /// Names the source instead of the file's path.
     pub source: Option<String>,
     /// What the identities are unique in.
@@ -70,6 +74,7 @@ impl Plan {
     pub fn new(scope: impl Into<String>, id: Vec<String>) -> Self {
         Self {
             file: None,
+            stream: None,
             source: None,
             scope: scope.into(),
             id,
@@ -102,7 +107,7 @@ impl Plan {
                 let text = path.to_str().ok_or_else(|| wrong("file", "the path is not UTF-8; name the source"))?;
                 text.to_owned()
             }
-            (None, None) => "-".to_owned(),
+            (None, None) => self.stream.as_ref().map_or_else(|| "-".to_owned(), Stream::name),
         };
         if name.is_empty() || name.contains('\0') {
             return Err(wrong("source", "the name of a source cannot be empty; leave it out, or write a name"));
@@ -128,8 +133,10 @@ impl Plan {
 
     /// How the source is read.
     pub(crate) fn options(&self) -> Result<SourceOptions, Wrong> {
+        let is_query = matches!(self.stream, Some(Stream::Query(_)));
         let format = match self.format.as_deref() {
-            None => None,
+            None => is_query.then_some(Format::Ndjson),
+            Some("csv") if is_query => return Err(wrong("format", "rows of a query are objects; leave the format out")),
             Some("csv") => Some(Format::Csv { delimiter: b',' }),
             Some("ndjson") => Some(Format::Ndjson),
             Some(other) => return Err(wrong("format", format!("{other:?} is not known; write csv or ndjson"))),
@@ -142,7 +149,8 @@ impl Plan {
     /// How records are written.
     pub(crate) fn written(&self) -> Result<Format, Wrong> {
         let part = if self.delimiter.is_some() { "delimiter" } else { "format" };
-        format_of(self.file.as_deref(), &self.options()?).map_err(|error| wrong(part, error))
+        let named = self.file.clone().or_else(|| self.stream.as_ref().and_then(Stream::path));
+        format_of(named.as_deref(), &self.options()?).map_err(|error| wrong(part, error))
     }
 
     /// How much is committed together.
@@ -166,10 +174,11 @@ impl Plan {
         Ok(identity.to_string())
     }
 
-    /// The plan as it is kept with its batch; relative paths are made absolute, so that any folder will do to go on.
+    /// The plan as it is kept with its batch; relative paths are made absolute, so that any folder will do to go on. Nothing goes on
+    /// with a stream, and its address or arguments may be secrets: it is left out.
     pub(crate) fn settings(&self) -> String {
         let absolute = |file: &PathBuf| std::path::absolute(file).unwrap_or_else(|_| file.clone());
-        let plan = Self { file: self.file.as_ref().map(absolute), ..self.clone() };
+        let plan = Self { file: self.file.as_ref().map(absolute), stream: None, ..self.clone() };
         serde_json::to_string(&plan).unwrap_or_else(|_| "{}".to_owned())
     }
 

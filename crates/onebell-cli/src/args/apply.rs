@@ -10,11 +10,20 @@ use super::{Acting, Since, duration, since};
 #[command(after_help = "Applied again, a file adds nothing:\n  \
     onebell apply payments.csv --scope payments --id event_id --amount amount --scale 2\n\
     Into a table of your own, in the same transaction as the identities:\n  \
-    onebell apply orders.ndjson.gz --scope orders --id order_id --sql orders.sql")]
+    onebell apply orders.ndjson.gz --scope orders --id order_id --sql orders.sql\n\
+    What a command prints, or an address answers:\n  \
+    onebell apply --scope orders --id order_id --input ndjson -- ./fetch-orders --since yesterday\n  \
+    onebell apply https://shop.example.com/orders.ndjson --scope orders --id order_id")]
 pub struct Apply {
-    /// Files of CSV or NDJSON, also .gz or .zst, or a quoted pattern such as 'in/*.csv'; - is standard input
-    #[arg(required = true, value_name = "FILE")]
+    /// Files of CSV or NDJSON, also .gz or .zst, a quoted pattern such as 'in/*.csv', or an https:// address; - is standard input
+    #[arg(required_unless_present_any = ["query", "command"], value_name = "FILE")]
     pub files: Vec<PathBuf>,
+    /// In place of files: a read-only query on the same database, of which each row is a record
+    #[arg(long, conflicts_with_all = ["files", "command"], value_name = "SQL")]
+    pub query: Option<String>,
+    /// In place of files: a program and its arguments, which prints the records
+    #[arg(last = true, conflicts_with = "files", value_name = "COMMAND")]
+    pub command: Vec<String>,
     /// What the identities are unique in
     #[arg(long, value_name = "NAME")]
     pub scope: String,

@@ -14,7 +14,7 @@ use onebell::time::{SystemTimer, Timer};
 
 use super::database_or_new;
 use crate::answer::{Answer, Failure};
-use crate::apply::{Ended, Plan, Records, load};
+use crate::apply::{Ended, Plan, Records, Stream, load};
 use crate::args::{Apply, Common};
 use crate::signals::Asked;
 use progress::Line;
@@ -25,17 +25,7 @@ const BUSY_PAUSE: Duration = Duration::from_millis(200);
 
 /// Applies the files one after the other. What cannot be read of one does not stop the next.
 pub async fn apply(common: &Common, args: &Apply) -> Answer {
-    let plan = plan(args)?;
-    let mut plans = Vec::new();
-    for pattern in &args.files {
-        if pattern == Path::new("-") {
-            plans.push(plan.clone());
-            continue;
-        }
-        for file in Plan::files(pattern).map_err(usage)? {
-            plans.push(Plan { file: Some(file), ..plan.clone() });
-        }
-    }
+    let plans = plans(args)?;
     if args.source.is_some() && plans.len() > 1 {
         return Err(Failure::usage("--source names one source; apply several files one by one, or leave it out"));
     }
@@ -50,6 +40,30 @@ pub async fn apply(common: &Common, args: &Apply) -> Answer {
         report.write_rejects(store.as_ref(), path, &plans).await?;
     }
     report.tell(common, store.as_ref()).await
+}
+
+/// One for each source that was typed.
+fn plans(args: &Apply) -> Result<Vec<Plan>, Failure> {
+    let plan = plan(args)?;
+    let of = |stream: Stream| Plan { stream: Some(stream), ..plan.clone() };
+    if let Some(sql) = &args.query {
+        return Ok(vec![of(Stream::Query(sql.clone()))]);
+    }
+    if !args.command.is_empty() {
+        return Ok(vec![of(Stream::Command(args.command.clone()))]);
+    }
+    let mut plans = Vec::new();
+    for pattern in &args.files {
+        if pattern == Path::new("-") {
+            plans.push(plan.clone());
+        } else if let Some(stream) = pattern.to_str().and_then(Stream::of_word) {
+            plans.push(of(stream));
+        } else {
+            let files = Plan::files(pattern).map_err(usage)?;
+            plans.extend(files.into_iter().map(|file| Plan { file: Some(file), ..plan.clone() }));
+        }
+    }
+    Ok(plans)
 }
 
 /// Goes on with a batch from its checkpoint, as it was begun.
@@ -71,6 +85,7 @@ fn plan(args: &Apply) -> Result<Plan, Failure> {
     };
     Ok(Plan {
         file: None,
+        stream: None,
         source: args.source.clone(),
         amount: args.amount.clone(),
         scale: args.scale,
@@ -90,7 +105,7 @@ fn plan(args: &Apply) -> Result<Plan, Failure> {
 /// As the flag is spelled.
 fn usage(wrong: crate::apply::Wrong) -> Failure {
     let flag = match wrong.part {
-        "file" => return Failure::usage(wrong.message),
+        "file" | "url" | "command" => return Failure::usage(wrong.message),
         "format" => "--input".to_owned(),
         part => format!("--{}", part.replace('_', "-")),
     };
@@ -115,7 +130,7 @@ async fn carry_out(store: &Arc<dyn Store>, plans: &[Plan], how: How) -> Result<V
     let reader = reader();
     let mut parts = Vec::new();
     for plan in plans {
-        let mut source = source(plan)?;
+        let mut source = source(plan, store).await?;
         let mut progress = Line::new(&source_name(plan));
         let mut said = false;
         let ended = loop {
@@ -145,7 +160,8 @@ async fn carry_out(store: &Arc<dyn Store>, plans: &[Plan], how: How) -> Result<V
         };
         progress.end();
         let stopped = matches!(ended, Ended::Stopped { .. });
-        parts.push(Part::new(source_name(plan), ended, source.header().map(<[u8]>::to_vec)));
+        parts.push(Part::new(plan, ended, source.header().map(<[u8]>::to_vec)));
+        source.end().await;
         if stopped {
             break;
         }
@@ -161,6 +177,7 @@ fn reader() -> Reader {
 }
 
 fn check(plan: &Plan) -> Answer {
+    plan.stream.as_ref().map_or(Ok(()), Stream::check).map_err(usage)?;
     plan.scope().map_err(usage)?;
     plan.shape().map_err(usage)?;
     plan.written().map_err(usage)?;
@@ -168,13 +185,24 @@ fn check(plan: &Plan) -> Answer {
 }
 
 fn source_name(plan: &Plan) -> String {
-    plan.file.as_ref().map_or_else(|| "standard input".to_owned(), |file| file.display().to_string())
+    match (&plan.file, &plan.stream) {
+        (Some(file), _) => file.display().to_string(),
+        (None, Some(stream)) => stream.name(),
+        (None, None) => "standard input".to_owned(),
+    }
 }
 
-fn source(plan: &Plan) -> Result<Records, Failure> {
-    let records = match &plan.file {
-        Some(file) => Records::of_file(plan, file),
-        None => Records::of_stream(plan, "standard input", std::io::stdin()),
+async fn source(plan: &Plan, store: &Arc<dyn Store>) -> Result<Records, Failure> {
+    let name = source_name(plan);
+    let records = match (&plan.file, &plan.stream) {
+        (Some(file), _) => Records::of_file(plan, file),
+        (None, None) => Records::of_stream(plan, &name, std::io::stdin()),
+        (None, Some(Stream::Url(url))) => Records::of_address(plan, &name, url),
+        (None, Some(Stream::Command(argv))) => Records::of_command(plan, &name, argv),
+        (None, Some(Stream::Query(sql))) => {
+            let rows = store.query_rows(sql).await.map_err(|error| Failure::usage(format!("--query: {error}")))?;
+            Records::of_rows(plan, &name, &rows)
+        }
     };
     records.map_err(usage)
 }

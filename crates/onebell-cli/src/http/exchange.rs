@@ -1,5 +1,7 @@
 //! One request and its answer, over a connection that is there.
 
+mod download;
+
 use std::error::Error;
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
@@ -21,6 +23,8 @@ use super::open::{Connection, within};
 use super::signature::Signer;
 use super::target::Target;
 use super::wire::Wire;
+
+pub(crate) use download::{Leave, Undelivered};
 
 /// An answer's head may be as long as this.
 const HEAD_MAX: usize = 64 * 1024;

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::UnixStream;
-use tokio::process::{Child, Command};
+use tokio::process::{Child, ChildStdout, Command};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until, timeout};
@@ -114,23 +114,48 @@ impl Kept {
     /// # Errors
     /// As [`start`](Self::start).
     pub async fn start_with(program: &OsStr, spec: CommandSpec, allowance: Allowance) -> Result<Self, StartError> {
+        let (mut kept, stdout) = Self::begin(program, &spec, allowance).await?;
+        kept.stdout = Tap::open(stdout, spec.output_cap, spec.pass_on.then(|| -> Further { Box::new(tokio::io::stdout()) }));
+        Ok(kept)
+    }
+
+    /// The same with its stdout for the caller to read as it comes. It stands still while nobody reads: whoever wants no more of it
+    /// has to stop it.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start).
+    pub async fn start_piped(
+        program: &OsStr,
+        spec: &CommandSpec,
+        allowance: Allowance,
+    ) -> Result<(Self, ChildStdout), StartError> {
+        Self::begin(program, spec, allowance).await
+    }
+
+    async fn begin(program: &OsStr, spec: &CommandSpec, allowance: Allowance) -> Result<(Self, ChildStdout), StartError> {
         let (channel, keeper) = spawn(program).map_err(StartError::of_keeper)?;
         let mut inbox = Inbox::default();
-        let greeting = timeout(START_LIMIT, greet(&channel, &mut inbox, &spec, allowance)).await;
+        let greeting = timeout(START_LIMIT, greet(&channel, &mut inbox, spec, allowance)).await;
         let greeting = greeting.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())).map_err(StartError::of_keeper)?;
         match greeting {
-            Report::Started { command } => Self::started(channel, inbox, keeper, command, &spec).map_err(StartError::Keeper),
-            Report::Refused { stage, errno } => Err(StartError::refused(&spec, stage, errno)),
+            Report::Started { command } => Self::started(channel, inbox, keeper, command, spec).map_err(StartError::Keeper),
+            Report::Refused { stage, errno } => Err(StartError::refused(spec, stage, errno)),
             Report::Ended(_) => Err(StartError::Keeper(io::ErrorKind::InvalidData.into())),
         }
     }
 
-    fn started(channel: UnixStream, inbox: Inbox, mut keeper: Child, command: i32, spec: &CommandSpec) -> io::Result<Self> {
+    fn started(
+        channel: UnixStream,
+        inbox: Inbox,
+        mut keeper: Child,
+        command: i32,
+        spec: &CommandSpec,
+    ) -> io::Result<(Self, ChildStdout)> {
         let session = keeper.id().and_then(|id| i32::try_from(id).ok());
         let (Some(stdout), Some(stderr)) = (keeper.stdout.take(), keeper.stderr.take()) else {
             return Err(io::ErrorKind::BrokenPipe.into());
         };
-        Ok(Self {
+        let kept = Self {
             channel: Arc::new(channel),
             inbox,
             session: session.unwrap_or(command),
@@ -138,9 +163,10 @@ impl Kept {
             command,
             grace: spec.grace,
             stop_limit: Arc::new(watch::Sender::new(None)),
-            stdout: Tap::open(stdout, spec.output_cap, spec.pass_on.then(|| -> Further { Box::new(tokio::io::stdout()) })),
+            stdout: Tap::open(tokio::io::empty(), 0, None),
             stderr: Tap::open(stderr, spec.output_cap, spec.pass_on.then(|| -> Further { Box::new(tokio::io::stderr()) })),
-        })
+        };
+        Ok((kept, stdout))
     }
 
     /// A handle for renewals and stops that outlives a borrow of this.

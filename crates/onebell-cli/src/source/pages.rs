@@ -134,7 +134,7 @@ impl Pages {
                     last = true;
                     break;
                 }
-                Err(error) if items.is_empty() => {
+                Err(error) if items.is_empty() || self.broke_off() => {
                     self.failed = Some(error.clone());
                     return Err(error);
                 }
@@ -147,6 +147,11 @@ impl Pages {
         }
         let last = last || (self.failed.is_none() && self.window.is_done());
         Ok(Page { items, after: self.checkpoint(), last })
+    }
+
+    /// Whether who gives a stream failed: what came since the last page is left to the next reading, which begins at its start.
+    fn broke_off(&self) -> bool {
+        !self.repeats && matches!(self.window.end(), Some(End::Failed(_) | End::Refused(_)))
     }
 
     fn checkpoint(&mut self) -> Checkpoint {

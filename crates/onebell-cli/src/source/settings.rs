@@ -55,7 +55,7 @@ impl Settings {
     pub(super) fn ended(&self, window: &Window, place: Position) -> Result<(), SourceError> {
         match window.end() {
             None | Some(End::Whole) => Ok(()),
-            Some(End::Corrupt(why)) => Err(self.refused(place, why)),
+            Some(End::Corrupt(why) | End::Refused(why)) => Err(self.refused(place, why)),
             Some(End::Failed(why)) => Err(SourceError::Unreadable(format!(
                 "{}: line {} (byte {}): cannot be read: {why}",
                 self.name, place.line, place.byte
@@ -66,7 +66,7 @@ impl Settings {
     /// Its first bytes are not what they should be, or could not be read.
     pub(super) fn unopened(&self, error: &io::Error) -> SourceError {
         match End::of(error) {
-            End::Corrupt(why) => self.refused(START, why),
+            End::Corrupt(why) | End::Refused(why) => self.refused(START, why),
             _ => SourceError::Unreadable(format!("{}: line 1 (byte 0): cannot be read: {error}", self.name)),
         }
     }

@@ -1,3 +1,4 @@
+use super::pages::Pages;
 use super::*;
 use onebell::model::record::{Item, Record, Rejection};
 

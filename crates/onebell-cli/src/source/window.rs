@@ -7,6 +7,7 @@ use onebell::model::Fingerprint;
 use onebell::model::record::Position;
 use sha2::{Digest, Sha256};
 
+use super::brought::Final;
 use super::decode::{Corrupt, Input};
 
 /// How much is read at once.
@@ -21,6 +22,8 @@ pub(super) enum End {
     Corrupt(String),
     /// It could not be read.
     Failed(String),
+    /// It could not be read, and could not another time.
+    Refused(String),
 }
 
 impl End {
@@ -28,6 +31,7 @@ impl End {
     pub(super) fn of(error: &io::Error) -> Self {
         match error.get_ref() {
             Some(inner) if inner.is::<Corrupt>() => Self::Corrupt(error.to_string()),
+            Some(inner) if inner.is::<Final>() => Self::Refused(error.to_string()),
             _ => Self::Failed(error.to_string()),
         }
     }

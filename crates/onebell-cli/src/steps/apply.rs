@@ -1,6 +1,7 @@
 //! `apply`: reads records into the ledger, or into tables of the user's own, under the step's claim.
 
-use std::io::Cursor;
+mod until;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,9 +13,10 @@ use onebell::roles::loader::LoadError;
 use onebell::store::{BatchStore, Reader, StepOutput};
 use onebell::time::Timer;
 
-use super::rows::as_ndjson;
+use super::command::{CommandSettings, feed};
 use super::spec::ApplyStep;
-use crate::apply::{Ended, Plan, Records, load};
+use crate::apply::{Ended, Plan, Records, Stream, load};
+use until::Until;
 
 /// A source that another process reads is looked at again after this.
 const BUSY_PAUSE: Duration = Duration::from_secs(5);
@@ -26,8 +28,8 @@ pub struct ApplyHandler {
     pub store: Arc<dyn BatchStore>,
     /// Waiting and monotonic time.
     pub timer: Arc<dyn Timer>,
-    /// The job file's folder.
-    pub folder: PathBuf,
+    /// Where files and programs are, and how commands run.
+    pub commands: CommandSettings,
 }
 
 /// What became of one source, as a row for the steps after it.
@@ -50,14 +52,20 @@ impl ApplyHandler {
     async fn attempt(&self, context: &Context) -> Result<Outcome, Box<Outcome>> {
         let step: ApplyStep = super::spec(context)?;
         let (mut all, mut rows) = (Counts::default(), Vec::new());
-        for (plan, mut source) in self.sources(&step, context).await? {
+        for (plan, mut records) in self.sources(&step, context).await? {
             let reader = Reader::Step(context.step().claim.clone());
             let (store, timer) = (Arc::clone(&self.store), Arc::clone(&self.timer));
             let goes_on = |_| context.stop().reason().is_none();
+            let mut source = Until { records: &mut records, stop: context.stop() };
             let ended = load(&plan, false, reader, store, timer, &mut source, goes_on).await;
+            // What gave the records must be over before the next attempt may begin.
+            records.end().await;
             let (batch, counts) = match ended.map_err(|wrong| failed(wrong.to_string()))? {
                 Ended::Done { batch, counts } => (batch, counts),
                 Ended::Stopped { .. } => return Ok(Outcome::Stopped { output: output(all, &rows) }),
+                Ended::Failed { error: LoadError::Source(_), .. } if context.stop().reason().is_some() => {
+                    return Ok(Outcome::Stopped { output: output(all, &rows) });
+                }
                 Ended::Failed { error, .. } => return Ok(refused(&error, output(all, &rows))),
             };
             all = all.plus(counts);
@@ -73,22 +81,37 @@ impl ApplyHandler {
         let wrong = |wrong: crate::apply::Wrong| failed(wrong.to_string());
         if let Some(named) = &step.output_of {
             let rows = super::input::rows(Some(named), context).await?.unwrap_or_else(|| "[]".to_owned());
-            let text = as_ndjson(&rows).map_err(failed)?;
             // Rows of a run are a source of their own.
             let name = format!("{}.{named}", context.step().claim.run());
             let plan = Plan { source: Some(name.clone()), ..step.readable() };
-            let records = Records::of_stream(&plan, &name, Cursor::new(text.into_bytes())).map_err(wrong)?;
+            let records = Records::of_rows(&plan, &name, &rows).map_err(wrong)?;
             return Ok(vec![(plan, records)]);
+        }
+        if let Some(stream) = &step.plan.stream {
+            return Ok(vec![(step.plan.clone(), self.stream(&step.plan, stream, context).await?)]);
         }
         let pattern = step.plan.file.as_deref().ok_or_else(|| failed("the step names no source".to_owned()))?;
         // No file yet may be one that is late.
-        let files = Plan::files(&self.folder.join(pattern)).map_err(|wrong| Box::new(Outcome::retry(wrong.message)))?;
+        let files = Plan::files(&self.commands.folder.join(pattern)).map_err(|wrong| Box::new(Outcome::retry(wrong.message)))?;
         let of = |file: PathBuf| {
             let plan = Plan { file: Some(file.clone()), ..step.plan.clone() };
             let records = Records::of_file(&plan, &file).map_err(wrong)?;
             Ok((plan, records))
         };
         files.into_iter().map(of).collect()
+    }
+
+    async fn stream(&self, plan: &Plan, stream: &Stream, context: &Context) -> Result<Records, Box<Outcome>> {
+        let wrong = |wrong: crate::apply::Wrong| failed(wrong.to_string());
+        let name = plan.source_name().map_err(wrong)?;
+        match stream {
+            Stream::Url(url) => Records::of_address(plan, &name, url).map_err(wrong),
+            Stream::Command(argv) => feed::records(plan, argv, &self.commands, context).await,
+            Stream::Query(sql) => {
+                let rows = context.query_rows(sql).await.map_err(|error| super::of_store("query", &error))?;
+                Records::of_rows(plan, &name, &rows).map_err(wrong)
+            }
+        }
     }
 }
 

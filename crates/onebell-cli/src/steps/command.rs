@@ -1,6 +1,7 @@
 //! `command`: a program under a keeper, from its start to what it left.
 
 mod attend;
+pub(super) mod feed;
 mod prepare;
 mod progress;
 
@@ -16,7 +17,7 @@ use onebell::time::Timer;
 
 use super::rows;
 use super::spec::{Codes, CommandStep};
-use crate::keeper::{Captured, CommandEnd, End, ExitCodes, Kept, Reason, StartError, Verdict, classify, mask};
+use crate::keeper::{CommandEnd, End, ExitCodes, Kept, Reason, StartError, Verdict, classify, mask};
 use prepare::Prepared;
 
 /// What all commands of a replica have in common.
@@ -108,11 +109,7 @@ fn conclude(mut end: CommandEnd, step: &CommandStep, prepared: &Prepared, contex
     if end.survivors > 0 {
         tracing::error!(step = %context.step().claim.step(), survivors = end.survivors, "processes of a command could not be ended");
     }
-    let summary = summary(&end);
-    let error = match last_line(&end.stderr) {
-        Some(line) => format!("{summary}: {line}"),
-        None => summary.clone(),
-    };
+    let (summary, error) = (end.summary(), end.told());
     let output = StepOutput { rows: None, stdout: end.stdout.to_bytes(), stderr: end.stderr.to_bytes(), summary };
     // Ended from outside, and nothing of it is left: what that means is the agent's to say.
     match end.end {
@@ -133,28 +130,4 @@ fn conclude(mut end: CommandEnd, step: &CommandStep, prepared: &Prepared, contex
 
 fn exit_codes(codes: &Codes) -> ExitCodes {
     ExitCodes { permanent: codes.permanent.clone(), retry: codes.retry.clone() }
-}
-
-fn summary(end: &CommandEnd) -> String {
-    let mut summary = match end.end {
-        End::Exited(code) => format!("exit code {code}"),
-        End::Signalled(signal) => format!("signal {signal}"),
-        End::EndedByKeeper(_) => "ended by its keeper".to_owned(),
-        End::KeeperLost => "its keeper was killed; what it did last is unknown".to_owned(),
-    };
-    if end.leftovers > 0 {
-        summary.push_str(&format!(", {} processes left behind were ended", end.leftovers));
-    }
-    if end.survivors > 0 {
-        summary.push_str(&format!(", {} processes could not be ended", end.survivors));
-    }
-    summary
-}
-
-/// The last line that says something, for people.
-fn last_line(stderr: &Captured) -> Option<String> {
-    let bytes = stderr.to_bytes();
-    let text = String::from_utf8_lossy(&bytes);
-    let line = text.lines().rev().map(str::trim).find(|line| !line.is_empty())?;
-    Some(line.chars().take(200).collect())
 }

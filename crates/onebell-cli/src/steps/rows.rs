@@ -178,7 +178,7 @@ fn of_text(text: &str) -> Result<Vec<&str>, String> {
 }
 
 /// A JSON array as one object per line.
-pub(super) fn as_ndjson(array_text: &str) -> Result<String, String> {
+pub(crate) fn as_ndjson(array_text: &str) -> Result<String, String> {
     let mut text = String::with_capacity(array_text.len() + 1);
     for row in array(array_text)? {
         // A line end inside a JSON string is always escaped, so these stand between its parts.

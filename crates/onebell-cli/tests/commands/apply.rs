@@ -345,7 +345,11 @@ async fn a_step_applies_files_and_the_rows_of_a_step_before_it_once(place: Place
         let step = steps.iter().find(|step| step["name"] == name).unwrap();
         step["attempts"].as_array().unwrap().last().unwrap()["summary"].clone()
     };
-    assert_eq!(summary("dropped"), "3 applied, 1 already, 0 conflicts, 0 rejected, 0 failed");
+    let told =
+        |applied: u32, already: u32| json!(format!("{applied} applied, {already} already, 0 conflicts, 0 rejected, 0 failed"));
+    // Both sources have E1: which of the two steps, one beside the other, comes first with it is open.
+    let both = (summary("dropped"), summary("fetched"));
+    assert!(both == (told(3, 1), told(1, 1)) || both == (told(2, 2), told(2, 0)), "{both:?}");
     site.run_once("collect", "tuesday");
     assert_eq!(site.paid(), (json!(4), json!("429")), "collected again, nothing was added");
     site.onebell(&["effects", "--scope", "payments"]).ended(0).says(&["4 effects, total 429"]);

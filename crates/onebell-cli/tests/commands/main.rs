@@ -7,12 +7,14 @@
 mod acts;
 mod alarms;
 mod apply;
+mod examples;
 mod life;
 mod mails;
 mod output;
 mod requests;
 mod site;
 mod steps;
+mod streams;
 mod terminal;
 mod times;
 mod wrong;

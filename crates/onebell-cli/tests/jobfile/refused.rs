@@ -180,7 +180,17 @@ fn what_a_later_version_brings_is_refused_and_never_ignored() {
     let apply = |keys: &str| the_one(&format!("[jobs.j]\napply = {{ {keys} }}\n"));
     let both = "scope = \"s\", id = \"id\"";
     assert!(apply("file = \"x.csv\", scope = \"s\"").contains("id is missing"), "{}", apply("file = \"x.csv\", scope = \"s\""));
-    assert!(apply(both).contains("either file or output_of"));
+    let one = "exactly one of file, url, command, query and output_of";
+    assert!(apply(both).contains(one));
+    assert!(apply(&format!("file = \"x.csv\", url = \"https://example.com/x.csv\", {both}")).contains(one));
+    assert!(apply(&format!("command = [\"./x\"], query = \"SELECT 1\", {both}")).contains(one));
+    assert!(apply(&format!("url = \"http://example.com/x.csv\", {both}")).contains("write an https:// address"));
+    assert!(apply(&format!("url = \"example.com/x.csv\", {both}")).contains("https://"));
+    assert!(apply(&format!("url = \"https://example.com/x\", {both}")).contains("ndjson"));
+    assert!(apply(&format!("command = \"./x --all\", format = \"csv\", {both}")).contains("write [\"./x\", \"--all\"]"));
+    assert!(apply(&format!("command = [\"./x\"], {both}")).contains("ndjson"));
+    assert!(apply(&format!("query = \" \", {both}")).contains("no statement"));
+    assert!(apply(&format!("query = \"SELECT 1\", format = \"csv\", {both}")).contains("rows of a query are objects"));
     assert!(apply(&format!("file = \"x\", {both}")).contains("ndjson"));
     assert!(apply(&format!("file = \"x.csv\", fail_if = \"amount <\", {both}")).contains("column 9"));
     assert!(apply(&format!("file = \"x.csv\", delimiter = \"::\", {both}")).contains("one character"));

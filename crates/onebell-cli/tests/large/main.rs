@@ -57,7 +57,20 @@ impl Site {
     }
 
     fn apply(&self, scope: &str, more: &[&str]) -> Command {
-        let args = ["apply", "events.csv", "--scope", scope, "--id", "id", "--amount", "cents", "--fail-if", "cents < 0", "--format", "json"];
+        let args = [
+            "apply",
+            "events.csv",
+            "--scope",
+            scope,
+            "--id",
+            "id",
+            "--amount",
+            "cents",
+            "--fail-if",
+            "cents < 0",
+            "--format",
+            "json",
+        ];
         self.command(&[&args[..], more].concat())
     }
 
@@ -219,7 +232,10 @@ async fn a_gigabyte(version: Option<u32>) {
     assert_eq!(site.effects("g")["total"], (RECORDS / 100 * 4_950).to_string());
     assert!(before < MOST_KIB && after < MOST_KIB, "{before} and {after} KiB");
     let seconds = begun.elapsed().as_secs();
-    eprintln!("{version:?}: {size} bytes in {seconds} s, interrupted after {} records; at most {before} and {after} KiB", batch["applied"]);
+    eprintln!(
+        "{version:?}: {size} bytes in {seconds} s, interrupted after {} records; at most {before} and {after} KiB",
+        batch["applied"]
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

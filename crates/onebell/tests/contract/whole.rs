@@ -188,6 +188,13 @@ async fn what_was_put_aside_is_swept_when_its_batch_is_over(world: World) {
     assert_eq!(waiting(&world).await, 3);
     assert!(!world.store.sweep_batch(claim.batch()).await.unwrap(), "nothing more");
     assert_eq!((waiting(&world).await, world.paid().await.0), (0, 3));
+    // What one left behind that was given up, the next one of its source takes along.
+    let (given_up, ..) = world.opened(&whole(alone("a"))).await;
+    world.applies(&given_up, &chunk(0, vec![record(0, "E1", 1), record(1, "E9", 1)], false)).await;
+    let (anew, ..) = world.opened(&with(whole(alone("a")), |open| open.restart = true)).await;
+    world.applies(&anew, &chunk(0, vec![record(0, "E1", 1)], false)).await;
+    assert!(!world.store.sweep_batch(anew.batch()).await.unwrap());
+    assert_eq!(waiting(&world).await, 1, "its own, for it is not over");
 }
 
 /// Identities that come twice, alike and not; of records that the rule refuses, too; beside what was there. Without conflicts, if

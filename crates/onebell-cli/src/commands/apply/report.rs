@@ -4,13 +4,14 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::path::Path;
 
+use onebell::handler::SourceError;
 use onebell::model::batch::{Counts, RecordOutcome};
 use onebell::model::record::{Position, Rejection};
 use onebell::roles::loader::LoadError;
 use onebell::store::Store;
 use serde::Serialize;
 
-use super::{sum, usage};
+use super::{source_name, sum, usage};
 use crate::answer::{Answer, Failure, Table, json, line};
 use crate::apply::{Ended, Plan};
 use crate::args::{Common, Format};
@@ -54,7 +55,8 @@ struct All {
 }
 
 impl Part {
-    pub(super) fn new(name: String, ended: Ended, header: Option<Vec<u8>>) -> Self {
+    pub(super) fn new(plan: &Plan, ended: Ended, header: Option<Vec<u8>>) -> Self {
+        let name = source_name(plan);
         let (batch, counts, error) = match ended {
             Ended::Done { batch, counts } => (Some(batch), counts, None),
             Ended::Stopped { batch, counts } => {
@@ -64,11 +66,15 @@ impl Part {
             Ended::Failed { batch, error } => {
                 let message = if matches!(error, LoadError::Source(_)) { error.to_string() } else { format!("{name}: {error}") };
                 // Nothing was begun: what was typed, or what is there, is wrong.
-                let usage = batch.is_none() && matches!(error, LoadError::Source(_) | LoadError::Differs { .. });
+                let wrong = match &error {
+                    // An address that is away is no mistake of whoever typed it.
+                    LoadError::Source(SourceError::Unreadable(_)) => plan.file.is_some(),
+                    error => matches!(error, LoadError::Source(_) | LoadError::Differs { .. }),
+                };
                 let failure = match error {
                     LoadError::Withheld { .. } => Failure::Findings(message),
                     LoadError::Statements(_) => Failure::Usage(message),
-                    _ if usage => Failure::Usage(message),
+                    _ if batch.is_none() && wrong => Failure::Usage(message),
                     _ => Failure::Work(message),
                 };
                 (batch, Counts::default(), Some(failure))

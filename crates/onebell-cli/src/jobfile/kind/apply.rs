@@ -1,4 +1,4 @@
-//! `apply`: records of files, or of a step before, once each.
+//! `apply`: records of files, of a step before, or of what an address, a command or a query gives, once each.
 
 use std::path::PathBuf;
 
@@ -9,8 +9,9 @@ use super::super::problem::Flaw;
 use super::super::step::{Around, Reference};
 use super::super::texts;
 use super::super::values::{flag, name, number, text, texts as names, word};
+use super::command::argv;
 use super::{Kind, json, nothing};
-use crate::apply::{Plan, Wrong};
+use crate::apply::{Plan, Stream, Wrong};
 use crate::steps::spec::{APPLY, ApplyStep};
 
 pub(super) fn read<'t>(fields: &Fields<'t>, around: &Around<'t>) -> Kind {
@@ -23,12 +24,19 @@ fn step<'t>(node: &'t Node<'t>, around: &Around<'t>, rows_of: &mut Vec<Reference
     let fields = Fields::open(node, around.flaws)?;
     let output_of = fields.read("output_of", |node| Ok(Reference { step: name(node)?, span: node.span(), key: "output_of" }));
     let file = fields.read("file", name);
-    if fields.has("file") == fields.has("output_of") {
-        let remedy = "write file = \"in/*.csv\", or output_of = \"fetch\"";
-        around.flaws.push(Flaw::new(fields.span.clone(), "records come from either file or output_of", remedy));
+    let streams = [
+        fields.read("url", text).map(Stream::Url),
+        fields.read("command", |node| argv(node, false)).map(Stream::Command),
+        fields.read("query", |node| texts::sql(node, around.folder, around.flaws)).map(Stream::Query),
+    ];
+    if sources(&fields) != 1 {
+        let remedy = "write file = \"in/*.csv\", url = \"https://…\", command = [\"./fetch\"], query = \"SELECT …\", or output_of = \"fetch\"";
+        let problem = "records come from exactly one of file, url, command, query and output_of";
+        around.flaws.push(Flaw::new(fields.span.clone(), problem, remedy));
     }
     let plan = Plan {
         file: file.map(PathBuf::from),
+        stream: streams.into_iter().flatten().next(),
         source: fields.read("source", name),
         amount: fields.read("amount", name),
         scale: fields.read("scale", number(0, 18)).unwrap_or(0),
@@ -52,14 +60,21 @@ fn step<'t>(node: &'t Node<'t>, around: &Around<'t>, rows_of: &mut Vec<Reference
     Ok(step)
 }
 
+/// How many are there, whether they could be read or not.
+fn sources(fields: &Fields<'_>) -> usize {
+    ["file", "url", "command", "query", "output_of"].into_iter().filter(|key| fields.has(key)).count()
+}
+
 /// What is right by itself may not fit together. Files are looked at when the step runs.
 fn check(step: &ApplyStep, fields: &Fields<'_>, around: &Around<'_>) {
-    // Of what is missing something was said already.
-    if !fields.has("scope") || !fields.has("id") || fields.has("file") == fields.has("output_of") {
+    let has_source = step.plan.file.is_some() || step.plan.stream.is_some() || step.output_of.is_some();
+    // Of what is missing or cannot be read something was said already.
+    if !has_source || !fields.has("scope") || !fields.has("id") || sources(fields) != 1 {
         return;
     }
     let plan = step.readable();
-    let wrong = [plan.scope().err(), plan.shape().err().or_else(|| plan.written().err())];
+    let stream = plan.stream.as_ref().and_then(|stream| stream.check().err());
+    let wrong = [stream, plan.scope().err(), plan.shape().err().or_else(|| plan.written().err())];
     for Wrong { part, message } in wrong.into_iter().flatten() {
         let at = fields.key_span(part).unwrap_or(fields.span.clone());
         around.flaws.push(Flaw::new(at, format!("{part}: {message}"), ""));

@@ -29,7 +29,8 @@ pub(super) fn read<'t>(fields: &Fields<'t>, around: &Around<'t>) -> Kind {
     Kind { spec: json(&spec), rows_of: input.into_iter().collect(), ..nothing(COMMAND) }
 }
 
-fn argv(node: &Node<'_>, shell: bool) -> Read<Vec<String>> {
+/// Program and arguments.
+pub(super) fn argv(node: &Node<'_>, shell: bool) -> Read<Vec<String>> {
     match node.get_ref() {
         DeValue::String(text) if shell => Ok(vec!["/bin/sh".to_owned(), "-c".to_owned(), text.clone().into_owned()]),
         DeValue::String(text) => {

@@ -169,3 +169,32 @@ async fn a_file_that_is_not_there_may_be_there_later() {
     let error = source(&folder.path().join("folder.csv")).open(None).await.unwrap_err();
     assert!(error.to_string().contains("it is a folder"), "{error}");
 }
+
+/// Bytes, and then an error in place of an end.
+struct Breaks(Cursor<Vec<u8>>, fn() -> std::io::Error);
+
+impl Read for Breaks {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        match self.0.read(buffer)? {
+            0 => Err((self.1)()),
+            count => Ok(count),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_stream_that_breaks_off_gives_its_whole_pages_and_is_never_through() {
+    let limit = PageLimit { items: 2, ..LARGE };
+    for records in 0..5_usize {
+        for error in [(|| std::io::Error::other("away")) as fn() -> std::io::Error, || never("gone")] {
+            let text: String = (0..records).map(|n| format!("{n},\n")).collect();
+            let input = Breaks(Cursor::new(format!("id,a\n{text}").into_bytes()), error);
+            let mut source = ReaderSource::new("stream", input, &options(CSV, "id")).unwrap();
+            let (pages, ended) = pages(&mut source, limit).await;
+            assert_eq!(pages.iter().map(|page| page.items.len()).sum::<usize>(), records / 2 * 2, "{records}");
+            assert!(pages.iter().all(|page| !page.last));
+            let refused = matches!(ended.unwrap_err(), SourceError::Refused { message, .. } if message.contains("gone"));
+            assert_eq!(refused, error().to_string() == "gone", "{records}");
+        }
+    }
+}

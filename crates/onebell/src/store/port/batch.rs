@@ -185,7 +185,8 @@ pub trait BatchStore: Send + Sync {
     /// Ends an atomic batch of which nothing is applied: `running → cancelled`, with the findings that say why. False: it was not ours any longer.
     async fn withhold_batch(&self, claim: &BatchClaim, conflicts: u64, findings: &[Finding]) -> Result<bool>;
 
-    /// Removes some of the records that an atomic batch had put aside, when it is over. True: there may be more.
+    /// Removes some of the records that this atomic batch and earlier ones of its source had put aside, of those that are over. True:
+    /// there may be more.
     async fn sweep_batch(&self, batch: &str) -> Result<bool>;
 
     /// Gives a batch back: `running → pending`. False: it was not ours any longer.
