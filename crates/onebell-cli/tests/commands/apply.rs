@@ -280,12 +280,12 @@ async fn an_atomic_file_with_a_fault_is_withheld_told_corrected_and_applied(plac
     site.write("events.csv", "event_id,amount_cents\nE1,100\nE2,999\nE3,x\nE4,4\n");
     let atomic = ["--atomic", "--chunk", "2", "--rejects", "rejects.csv"];
     let answer = site.apply("events.csv", &atomic).ended(3);
-    answer.complains(&["nothing of the source was applied", "1 records were rejected"]);
+    answer.complains(&["nothing of the source was applied", "rejected: 1"]);
     assert_eq!(site.lines("rejects.csv"), ["event_id,amount_cents", "E3,x"]);
     assert_eq!((site.paid(), &site.newest()["status"]), ((json!(1), json!("250")), &json!("cancelled")));
     // One fault is mended: the other one is met.
     site.write("events.csv", site.read("events.csv").replace(",x", ",3"));
-    site.apply("events.csv", &atomic).ended(3).complains(&["nothing of the source was applied", "1 conflict"]);
+    site.apply("events.csv", &atomic).ended(3).complains(&["nothing of the source was applied", "conflicts: 1"]);
     let batch = site.newest()["id"].as_str().unwrap().to_owned();
     site.onebell(&["batches", "show", &batch]).ended(0).says(&["conflict", "E2", "999", "250"]);
     site.onebell(&["batches", "resume", &batch]).ended(2).complains(&["anew"]);

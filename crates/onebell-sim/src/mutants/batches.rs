@@ -1,4 +1,4 @@
-use super::Caught::Within;
+use super::Caught::{Contract, Within};
 use super::Mutant;
 
 /// Of batches.
@@ -112,7 +112,7 @@ pub(super) const BATCHES: &[Mutant] = &[
         fault: "a whole is withheld by a reader that lost it",
         statement: "withhold_batch",
         edits: &[(" AND attempt = :attempt", "")],
-        caught: Within(100),
+        caught: Contract("whole::i3_a_superseded_reader_moves_nothing"),
     },
     Mutant {
         fault: "what the business refused in a whole is not told",
@@ -124,7 +124,7 @@ pub(super) const BATCHES: &[Mutant] = &[
         fault: "what is put aside goes while its batch goes on",
         statement: "sweep_staged",
         edits: &[("b.status IN ('done', 'cancelled')", "true")],
-        caught: Within(100),
+        caught: Contract("whole::what_was_put_aside_is_swept_when_its_batch_is_over"),
     },
     Mutant {
         fault: "a cancelled whole is opened again",

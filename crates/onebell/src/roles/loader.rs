@@ -79,8 +79,7 @@ pub enum LoadError {
     },
     /// All of the source or nothing was asked for.
     #[error(
-        "nothing of the source was applied: {rejected} records were rejected and {conflicts} conflict with what is there; correct them \
-         and apply it again"
+        "nothing of the source was applied (rejected: {rejected}, conflicts: {conflicts}); correct these records and apply it again"
     )]
     Withheld {
         /// Records that could not be read or are not valid.
