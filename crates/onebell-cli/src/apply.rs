@@ -7,7 +7,7 @@ mod plan;
 mod records;
 mod stream;
 
-pub use drive::{Ended, Progress, load};
+pub use drive::{Progress, load};
 pub(crate) use feed::Feed;
 pub use plan::{Plan, Wrong};
 pub use records::Records;

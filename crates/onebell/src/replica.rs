@@ -1,6 +1,7 @@
 //! ROOM 5: the edge. A replica is one process that plays all roles, or some: it owns the loops, the tasks, the
 //! sleeps, the wake-ups and the end. Wake-ups are hints: a lost one costs latency, never correctness.
 
+pub mod batch;
 mod builder;
 mod coalesce;
 mod health;

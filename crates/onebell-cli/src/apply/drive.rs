@@ -4,8 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use onebell::handler::Source;
-use onebell::model::batch::Counts;
-use onebell::roles::loader::{Begun, LoadError, Loader};
+use onebell::roles::loader::{Ended, Loader, Loading};
 use onebell::store::{BatchStore, OpenBatch, Reader};
 use onebell::time::Timer;
 
@@ -23,32 +22,6 @@ pub struct Progress {
     pub size: Option<u64>,
     /// Bytes read so far.
     pub read: Option<u64>,
-}
-
-/// How a reading ended.
-#[derive(Debug)]
-pub enum Ended {
-    /// At the end of the source.
-    Done {
-        /// The batch.
-        batch: String,
-        /// What became of its records.
-        counts: Counts,
-    },
-    /// It was asked to stop, and gave the batch back.
-    Stopped {
-        /// The batch.
-        batch: String,
-        /// What became of the records so far.
-        counts: Counts,
-    },
-    /// It could not go on.
-    Failed {
-        /// The batch, if it was opened.
-        batch: Option<String>,
-        /// Why.
-        error: LoadError,
-    },
 }
 
 /// Reads `source` chunk by chunk. `told` hears of every chunk; when it answers false the batch is given back.
@@ -77,21 +50,8 @@ pub async fn load(
     };
     let loader =
         Loader { store, timer, limit: plan.limit()?, sql: plan.sql.clone(), rejected_max: plan.max_rejected, patience: PATIENCE };
-    let mut loading = match loader.open(&open, source).await {
-        Ok(Begun::Loading(loading)) => loading,
-        Ok(Begun::Finished { batch, counts }) => return Ok(Ended::Done { batch, counts }),
-        Err(error) => return Ok(Ended::Failed { batch: None, error }),
+    let told = |loading: &Loading, source: &dyn Source| {
+        told(Progress { records: loading.read(), size: source.size(), read: source.read() })
     };
-    while !loading.is_done() {
-        if let Err(error) = loader.pass(&mut loading, source).await {
-            loader.release(&loading).await;
-            return Ok(Ended::Failed { batch: Some(loading.batch().to_owned()), error });
-        }
-        let progress = Progress { records: loading.read(), size: source.size(), read: source.read() };
-        if !told(progress) && !loading.is_done() {
-            loader.release(&loading).await;
-            return Ok(Ended::Stopped { batch: loading.batch().to_owned(), counts: loading.counts() });
-        }
-    }
-    Ok(Ended::Done { batch: loading.batch().to_owned(), counts: loading.counts() })
+    Ok(loader.read(&open, source, told).await)
 }

@@ -8,13 +8,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use onebell::model::batch::Counts;
-use onebell::roles::loader::LoadError;
+use onebell::roles::loader::{Ended, LoadError};
 use onebell::store::{Reader, Store};
 use onebell::time::{SystemTimer, Timer};
 
 use super::database_or_new;
 use crate::answer::{Answer, Failure};
-use crate::apply::{Ended, Plan, Records, Stream, load};
+use crate::apply::{Plan, Records, Stream, load};
 use crate::args::{Apply, Common};
 use crate::signals::Asked;
 use progress::Line;

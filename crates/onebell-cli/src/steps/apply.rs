@@ -4,22 +4,19 @@ mod until;
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use async_trait::async_trait;
-use onebell::handler::{Context, Done, Handler, Outcome, SourceError};
+use onebell::handler::{Context, Done, Handler, Outcome};
 use onebell::model::batch::Counts;
-use onebell::roles::loader::LoadError;
+use onebell::replica::batch::outcome;
+use onebell::roles::loader::{Ended, LoadError};
 use onebell::store::{BatchStore, Reader, StepOutput};
 use onebell::time::Timer;
 
 use super::command::{CommandSettings, feed};
 use super::spec::ApplyStep;
-use crate::apply::{Ended, Plan, Records, Stream, load};
+use crate::apply::{Plan, Records, Stream, load};
 use until::Until;
-
-/// A source that another process reads is looked at again after this.
-const BUSY_PAUSE: Duration = Duration::from_secs(5);
 
 /// Where files are, and how batches are reached.
 #[derive(Clone)]
@@ -66,7 +63,7 @@ impl ApplyHandler {
                 Ended::Failed { error: LoadError::Source(_), .. } if context.stop().reason().is_some() => {
                     return Ok(Outcome::Stopped { output: output(all, &rows) });
                 }
-                Ended::Failed { error, .. } => return Ok(refused(&error, output(all, &rows))),
+                Ended::Failed { error, .. } => return Ok(outcome(&error, output(all, &rows))),
             };
             all = all.plus(counts);
             let name = plan.source_name().unwrap_or_default();
@@ -120,25 +117,5 @@ fn failed(error: String) -> Box<Outcome> {
 }
 
 fn output(all: Counts, rows: &[String]) -> StepOutput {
-    let Counts { applied, already, conflicts, rejected, failed } = all;
-    let summary = format!("{applied} applied, {already} already, {conflicts} conflicts, {rejected} rejected, {failed} failed");
-    StepOutput { stdout: rows.join("\n").into_bytes(), summary, ..StepOutput::default() }
-}
-
-/// What another try may mend is tried again.
-fn refused(error: &LoadError, output: StepOutput) -> Outcome {
-    let text = error.to_string();
-    match error {
-        LoadError::Busy { .. } => Outcome::Retry { error: text, after: Some(BUSY_PAUSE), output },
-        LoadError::Superseded | LoadError::Source(SourceError::Unreadable(_)) => {
-            Outcome::Retry { error: text, after: None, output }
-        }
-        LoadError::Store(store) if store.is_passing() => Outcome::Retry { error: text, after: None, output },
-        LoadError::Differs { .. }
-        | LoadError::Statements(_)
-        | LoadError::TooManyRejected { .. }
-        | LoadError::Withheld { .. }
-        | LoadError::Source(_)
-        | LoadError::Store(_) => Outcome::Failed { error: text, output },
-    }
+    StepOutput { stdout: rows.join("\n").into_bytes(), summary: all.to_string(), ..StepOutput::default() }
 }

@@ -137,3 +137,10 @@ impl Counts {
         self.conflicts + self.rejected + self.failed
     }
 }
+
+impl std::fmt::Display for Counts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { applied, already, conflicts, rejected, failed } = self;
+        write!(f, "{applied} applied, {already} already, {conflicts} conflicts, {rejected} rejected, {failed} failed")
+    }
+}

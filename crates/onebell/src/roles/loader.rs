@@ -1,5 +1,7 @@
 //! The Loader reads a source into a batch: one pass is one chunk. It knows neither files nor SQL.
 
+mod reading;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,6 +11,8 @@ use crate::model::batch::{Counts, Finding};
 use crate::model::record::{Checkpoint, Item};
 use crate::store::{BatchOpened, BatchStore, Chunk, ChunkAnswer, OpenBatch, StoreError};
 use crate::time::Timer;
+
+pub use reading::Ended;
 
 /// Between two tries while the store is away or busy.
 const STORE_PAUSE: Duration = Duration::from_millis(200);

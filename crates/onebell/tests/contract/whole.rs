@@ -1,14 +1,17 @@
 //! Batches that are all or nothing.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
-use onebell::handler::{Page, PageLimit, Source, SourceError};
+use onebell::handler::{Context, Handler, Outcome, Page, PageLimit, Source, SourceError, StopReason, Stopper, Vouch};
 use onebell::model::batch::{Counts, RecordOutcome};
 use onebell::model::record::{Checkpoint, Item, Record, Rejection};
+use onebell::replica::batch::{Batch, BatchHandler};
 use onebell::roles::loader::{Begun, LoadError, Loader};
 use onebell::store::{Acted, ChunkAnswer, OpenBatch};
 use onebell::time::SystemTimer;
+use tokio::sync::watch;
 
 use super::batches::*;
 use super::given::*;
@@ -68,6 +71,7 @@ mod postgres_only {
 contract!(
     a_cancelled_whole_is_applied_anew_and_never_gone_on_with,
     a_record_that_the_users_statements_refuse_refuses_the_whole,
+    a_service_reads_a_source_in_a_step_stops_and_goes_on_where_it_was,
     a_source_with_a_rejected_record_is_withheld_and_so_many_as_are_allowed_may_be_missing,
     i3_a_superseded_reader_moves_nothing,
     i4_nothing_of_a_whole_is_there_before_its_last_chunk_and_all_of_it_after,
@@ -308,4 +312,39 @@ async fn a_source_with_a_rejected_record_is_withheld_and_so_many_as_are_allowed_
     }
     assert_eq!(read(&world, &items, 1, Some(2)).await, Ok(counts(2, 0, 0, 2, 0)));
     assert_eq!((world.paid().await.0, waiting(&world).await), (2, 0));
+}
+
+async fn a_service_reads_a_source_in_a_step_stops_and_goes_on_where_it_was(world: World) {
+    let batches = Arc::clone(&world.store) as Arc<dyn onebell::store::BatchStore>;
+    let handler = BatchHandler::new(batches, |_| {
+        Box::pin(async {
+            let items = (0..4).map(|n| Item::Record(record(n, &format!("E{n}"), 10))).collect();
+            let limit = PageLimit { items: 1, bytes: 1_000 };
+            Ok((Batch { limit, ..Batch::new(key("pay"), "feed") }, Box::new(Items(items, 0)) as Box<dyn Source>))
+        })
+    });
+    world.open_run(&job("j", vec![step("a")])).await;
+    let replica = world.replica("r").await;
+    let run = async |stopped: bool| {
+        let claimed = world.claim_one(&replica).await;
+        let claim = claimed.claim.clone();
+        let (stopper, stop) = Stopper::new();
+        if stopped {
+            stopper.stop(StopReason::OwnStop);
+        }
+        let store = Arc::clone(&world.store) as Arc<dyn onebell::store::AgentStore>;
+        let (vouch, extended) = (watch::channel(Vouch::default()).1, watch::channel(Duration::ZERO).0);
+        (claim, handler.run(Context::new(Arc::new(claimed), store, stop, vouch, extended)).await)
+    };
+    // It was asked to stop before it began: one chunk is committed all the same, and the batch is given back.
+    let (claim, outcome) = run(true).await;
+    assert!(matches!(outcome, Outcome::Stopped { .. }), "{outcome:?}");
+    assert_eq!(world.paid().await, (1, "10".to_owned(), 0));
+    world.settle(gives_back(&claim)).await;
+    let (_, outcome) = run(false).await;
+    let Outcome::Done(done) = outcome else { panic!("{outcome:?}") };
+    assert_eq!(done.output.summary, "4 applied, 0 already, 0 conflicts, 0 rejected, 0 failed");
+    assert_eq!(world.paid().await, (4, "40".to_owned(), 0));
+    let statuses: Vec<_> = world.store.batches(None, None, 10).await.unwrap().into_iter().map(|view| view.status).collect();
+    assert_eq!(statuses, ["done"], "it was one batch over two attempts");
 }

@@ -7,13 +7,13 @@ use std::path::Path;
 use onebell::handler::SourceError;
 use onebell::model::batch::{Counts, RecordOutcome};
 use onebell::model::record::{Position, Rejection};
-use onebell::roles::loader::LoadError;
+use onebell::roles::loader::{Ended, LoadError};
 use onebell::store::Store;
 use serde::Serialize;
 
 use super::{source_name, sum, usage};
 use crate::answer::{Answer, Failure, Table, json, line};
-use crate::apply::{Ended, Plan};
+use crate::apply::Plan;
 use crate::args::{Common, Format};
 use crate::source::{Format as Written, Rejects};
 
