@@ -55,10 +55,14 @@ pub(super) async fn due(tx: &Tx, carried: &[JobId], limit: u32) -> Outcome<Vec<J
 /// The earliest slot of a carried job.
 pub(super) async fn next_slot(tx: &Tx, carried: &[JobId]) -> Outcome<Option<Moment>> {
     let among = Among::new(carried);
-    // The first one is ours nearly always.
-    let (mut after, mut page): ((SystemTime, String), u32) = ((UNIX_EPOCH, String::new()), 1);
+    let Some(first) = tx.first(&sql::READ_FIRST_OF_MANY, &[]).await? else { return Ok(None) };
+    // It is ours nearly always.
+    if among.has(&JobId::from_text(first.get::<&str>("job_id")?)) {
+        return first.moment_opt("next_slot");
+    }
+    let mut after: (SystemTime, String) = (UNIX_EPOCH, String::new());
     loop {
-        let ((slot, job), rows) = (after, int(page));
+        let ((slot, job), rows) = (after, int(PAGE));
         let read = tx.rows(&sql::READ_NEXT_OF_MANY, values![slot, job, rows]).await?;
         for row in &read {
             if among.has(&JobId::from_text(row.get::<&str>("job_id")?)) {
@@ -66,10 +70,9 @@ pub(super) async fn next_slot(tx: &Tx, carried: &[JobId]) -> Outcome<Option<Mome
             }
         }
         match read.last() {
-            Some(last) if read.len() == page as usize => after = (stamp(last.moment("next_slot")?), last.get("job_id")?),
+            Some(last) if read.len() == PAGE as usize => after = (stamp(last.moment("next_slot")?), last.get("job_id")?),
             _ => return Ok(None),
         }
-        page = PAGE;
     }
 }
 
