@@ -48,8 +48,7 @@ impl SchedulerStore for FaultyStore {
     }
 
     async fn open_slots_of_jobs(&self, plans: &[SlotPlan]) -> Result<Vec<Opened>> {
-        let run = self.ground.store().open_slots_of_jobs(plans);
-        self.through("open_slots_of_jobs", Port::Scheduler, run, other).await
+        self.through("open_slots_of_jobs", Port::Scheduler, self.ground.store().open_slots_of_jobs(plans), other).await
     }
 
     async fn admit_runs(&self, carried: &[JobId], limit: u32) -> Result<u32> {

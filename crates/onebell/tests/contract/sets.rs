@@ -18,6 +18,7 @@ use super::world::{START, World};
 
 contract!(
     a_job_that_cannot_be_opened_stops_no_other_of_its_set,
+    a_replica_that_carries_thousands_is_told_of_its_own,
     a_set_admits_what_its_overlap_allows,
     a_set_answers_each_plan_by_itself,
     a_set_that_fails_writes_nothing,
@@ -198,6 +199,38 @@ async fn a_set_admits_what_its_overlap_allows(world: World) {
     assert_eq!(status(&ids[1]).await.as_deref(), Some("queued"));
     assert_eq!(status(&ids[2]).await.as_deref(), Some("running"));
     assert_eq!(world.rows("skips", "reason = 'overlap'").await, 1);
+}
+
+/// More than are named in a statement; others' jobs are due before its own and between them.
+async fn a_replica_that_carries_thousands_is_told_of_its_own(world: World) {
+    let jobs = numbered(8, |_, _| {});
+    for (n, job) in jobs.iter().enumerate() {
+        let id = world.register(job).await;
+        let next = slot([1, 1, 1, 2, 2, 3, 3, 9][n]);
+        world.redefine(&id, &with(job.clone(), |job| job.description = "due".to_owned()), Some(next)).await;
+    }
+    world.clock.set(slot(4));
+    let (own, names) =
+        ([2, 3, 6, 7], |jobs: Vec<onebell::store::JobState>| jobs.into_iter().map(|job| job.id).collect::<Vec<_>>());
+    let own = own.map(|n| JobId::of_name(&jobs[n].name));
+    let unknown = (0..1_200).map(|n| JobId::of_name(&format!("elsewhere {n}")));
+    for in_order in [true, false] {
+        let mut carried: Vec<JobId> = unknown.clone().chain(own.clone()).collect();
+        if in_order {
+            carried.sort_unstable();
+        }
+        for limit in [1, 2, 3, 9] {
+            let due = names(world.store.due_jobs(&carried, limit).await.unwrap());
+            assert_eq!(due, own[..limit.min(3) as usize], "up to {limit}");
+        }
+        assert_eq!(world.store.next_slot(&carried).await.unwrap(), Some(slot(1)));
+        let rest = world.store.rest(&carried).await.unwrap();
+        assert_eq!((rest.next_slot, rest.is_quiet(), rest.has_work), (Some(slot(1)), false, false));
+        let late = [unknown.clone().collect(), vec![own[3].clone()]].concat();
+        assert_eq!(world.store.next_slot(&late).await.unwrap(), Some(slot(9)));
+        assert!(world.store.rest(&late).await.unwrap().is_quiet());
+        assert!(world.store.due_jobs(&late, 9).await.unwrap().is_empty());
+    }
 }
 
 impl World {

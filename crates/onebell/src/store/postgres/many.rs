@@ -38,11 +38,14 @@ impl<'a> Among<'a> {
 pub(super) async fn due(tx: &Tx, carried: &[JobId], limit: u32) -> Outcome<Vec<JobState>> {
     let among = Among::new(carried);
     let (mut found, mut after) = (Vec::new(), (UNIX_EPOCH, String::new()));
+    // They are ours nearly always: more than is wanted need not be read.
+    let mut rows = limit.clamp(1, PAGE);
     loop {
-        let (clock, (slot, job), page) = (tx.clock(), after, int(PAGE));
+        let (clock, (slot, job), page) = (tx.clock(), after, int(rows));
         let read = states(&tx.rows(&sql::READ_DUE_OF_MANY, values![clock, slot, job, page]).await?)?;
         let last = read.last().and_then(|job| Some((stamp(job.next_slot?), job.id.to_string())));
-        let is_whole = read.len() == PAGE as usize;
+        let is_whole = read.len() == rows as usize;
+        rows = PAGE;
         let room = (limit as usize).saturating_sub(found.len());
         found.extend(read.into_iter().filter(|job| among.has(&job.id)).take(room));
         match last {
