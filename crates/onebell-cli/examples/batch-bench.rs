@@ -1,8 +1,8 @@
 //! What files of events cost: records applied per second by the program as people run it, beside the database's own limit in the
 //! same run. Numbers as measured, on the machine and under the load that it has; nothing is asserted. Run by `scripts/bench batch`.
 //!
-//! `batch-bench PROGRAM [URL] [--records N] [--deep]`: a built `onebell`, and an empty PostgreSQL database; none: SQLite alone.
-//! `--deep` measures the cost of a record while the ledger grows to ten million effects.
+//! `batch-bench PROGRAM [URL] [--records N] [--deep N]`: a built `onebell`, and an empty PostgreSQL database; none: SQLite alone.
+//! `--deep N` measures the cost of a record instead, while the ledger of the named database grows to N effects.
 #![expect(clippy::disallowed_methods, reason = "a bench reads the real clock")]
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a bench that cannot go on ends; its numbers are its answer")]
 
@@ -23,15 +23,16 @@ const ROUNDS: usize = 3;
 
 fn main() {
     let mut args: Vec<String> = std::env::args().skip(1).collect();
-    let deep = take(&mut args, "--deep").is_some();
-    let records = args.iter().position(|arg| arg == "--records").map_or(200_000, |at| {
-        args.remove(at);
-        args.remove(at).parse().unwrap()
-    });
+    let deep = number(&mut args, "--deep");
+    let records = number(&mut args, "--records").unwrap_or(200_000);
     let program = args.first().expect("batch-bench PROGRAM [URL]");
     let program = std::fs::canonicalize(program).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let bench = Bench { program, folder: folder.path().to_owned(), records };
+    if let Some(most) = deep {
+        let sqlite = format!("sqlite:{}", bench.folder.join("deep.db").display());
+        return bench.deep(args.get(1).unwrap_or(&sqlite), most);
+    }
     let events = bench.file("events.ndjson", 0, records);
     println!(
         "{records} records, {} MB of NDJSON; fsync on, {ROUNDS} rounds",
@@ -50,14 +51,12 @@ fn main() {
             bench.row("PostgreSQL", raw, url, round);
         }
     }
-    if deep {
-        bench.deep(&format!("sqlite:{}", bench.folder.join("deep.db").display()));
-        args.get(1).into_iter().for_each(|url| bench.deep(url));
-    }
 }
 
-fn take(args: &mut Vec<String>, flag: &str) -> Option<String> {
-    args.iter().position(|arg| arg == flag).map(|at| args.remove(at))
+fn number(args: &mut Vec<String>, flag: &str) -> Option<usize> {
+    let at = args.iter().position(|arg| arg == flag)?;
+    args.remove(at);
+    Some(args.remove(at).parse().unwrap())
 }
 
 struct Bench {
@@ -97,17 +96,18 @@ impl Bench {
         println!("| {name} | {limit:.0} | {first:.0} | {ratio:.2} | {again:.0} | {whole:.0} | {whole_ratio:.2} |");
     }
 
-    /// The same ten thousand new records over an ever larger ledger.
-    fn deep(&self, database: &str) {
-        println!("| effects in the ledger | records/s of the next 10,000 |");
+    /// As many new records over an ever larger ledger.
+    fn deep(&self, database: &str, most: usize) {
+        const NEXT: usize = 50_000;
+        println!("| effects in the ledger | records/s of the next {NEXT} |");
         println!("|---|---|");
         let mut there = 0;
-        for size in [10_000, 100_000, 1_000_000, 10_000_000] {
+        for size in [10_000, 100_000, 1_000_000, 10_000_000].into_iter().filter(|size| *size <= most) {
             self.file("fill.ndjson", there, size - there);
             self.apply(database, "deep", "fill.ndjson", size - there, &["--chunk", "10000"]);
-            self.file("next.ndjson", size, 10_000);
-            let rate = self.apply(database, "deep", "next.ndjson", 10_000, &[]);
-            there = size + 10_000;
+            self.file("next.ndjson", size, NEXT);
+            let rate = self.apply(database, "deep", "next.ndjson", NEXT, &[]);
+            there = size + NEXT;
             println!("| {size} | {rate:.0} |");
         }
     }

@@ -29,24 +29,42 @@ pub struct Feed {
     pub sql: Option<String>,
     /// In its order.
     pub items: Vec<Item>,
+    /// All of it or nothing.
+    pub atomic: bool,
     /// Only an empty page says that nothing follows.
     ends_late: bool,
 }
 
+/// What a feed's records may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mix {
+    /// Anything.
+    Anything,
+    /// Nothing that statements refuse.
+    NotRefused,
+    /// Nothing that would withhold a whole: each identity has one payload.
+    Faultless,
+}
+
 impl Feed {
-    /// Those of one history: two with one scope, so that they meet each other's identities, and one with its own table.
+    /// Those of one history: two with one scope, so that they meet each other's identities, one with its own table, and one that is
+    /// all or nothing, with the same table.
     pub fn several(dice: &mut Dice) -> Vec<Arc<Self>> {
         let shapes = [("left", "shared", false), ("right", "shared", false), ("rows", "booked", true)];
-        shapes.iter().filter_map(|(source, scope, sql)| Self::new(dice, source, scope, *sql)).map(Arc::new).collect()
+        let mut feeds: Vec<_> =
+            shapes.iter().filter_map(|(source, scope, sql)| Self::new(dice, source, scope, *sql, Mix::Anything)).collect();
+        let mix = if dice.chance(600) { Mix::Faultless } else { Mix::NotRefused };
+        feeds.extend(Self::new(dice, "whole", "together", true, mix).map(|feed| Self { atomic: true, ..feed }));
+        feeds.into_iter().map(Arc::new).collect()
     }
 
-    fn new(dice: &mut Dice, source: &str, scope: &str, sql: bool) -> Option<Self> {
+    fn new(dice: &mut Dice, source: &str, scope: &str, sql: bool, mix: Mix) -> Option<Self> {
         let scope = Key::new(scope).ok()?;
         let insert = || format!("INSERT INTO sim_loads (scope, key, amount) SELECT '{scope}', key, amount FROM chunk");
         let sql = sql.then(insert);
         let length = if dice.chance(50) { 0 } else { 5 + dice.index(14) };
-        let items = (0..length).filter_map(|place| item(dice, &scope, place)).collect();
-        Some(Self { source: source.to_owned(), sql, scope, items, ends_late: dice.chance(300) })
+        let items = (0..length).filter_map(|place| item(dice, &scope, place, mix)).collect();
+        Some(Self { source: source.to_owned(), sql, scope, items, atomic: false, ends_late: dice.chance(300) })
     }
 
     /// The items that begin between two places, if both are places of it.
@@ -73,11 +91,19 @@ fn position(place: usize) -> Position {
 }
 
 /// Most are plain; some say again what another one says, some say it differently, some are refused.
-fn item(dice: &mut Dice, scope: &Key, place: usize) -> Option<Item> {
+fn item(dice: &mut Dice, scope: &Key, place: usize, mix: Mix) -> Option<Item> {
     let identity = dice.below(IDENTITIES);
     let key = format!("E{identity:02}");
     let plain = i64::try_from(100 + identity).unwrap_or(100);
     let amount = match dice.below(100) {
+        _ if mix == Mix::Faultless => {
+            if identity % 5 == 0 {
+                -plain
+            } else {
+                plain
+            }
+        }
+        88..93 if mix == Mix::NotRefused => plain,
         0..68 => plain,
         68..80 => plain + 1_000,
         80..88 => -plain,

@@ -175,7 +175,7 @@ impl Loaders {
             reader: Reader::Alone(ReplicaId::from_text(name.clone())),
             timeout: Duration::from_millis(2_500 + dice.below(5_000)),
             restart: self.anew.remove(&nth) || (!calm && dice.chance(60)),
-            atomic: false,
+            atomic: feed.atomic,
         };
         let rejected_max = if calm { None } else { *dice.pick(&[None, None, None, Some(1)]) };
         let limit = PageLimit { items: 1 + dice.index(4), bytes: *dice.pick(&[20, 1_000]) };
@@ -265,7 +265,10 @@ impl Process {
             LoadError::Source(SourceError::Changed(_)) | LoadError::Statements(_) => self.complain(error.to_string()),
             LoadError::Superseded => self.ground.inner().tally.count("loader", "superseded"),
             LoadError::Busy { .. } => self.ground.inner().tally.count("loader", "busy"),
-            LoadError::Withheld { .. } => self.ground.inner().tally.count("loader", "withheld"),
+            LoadError::Withheld { .. } => {
+                self.ground.inner().tally.count("loader", "withheld");
+                return Ended::Done;
+            }
             LoadError::TooManyRejected { .. } => self.ground.inner().tally.count("loader", "too many rejected"),
             LoadError::Source(_) | LoadError::Store(_) => {}
         }

@@ -156,6 +156,7 @@ fn histories_meet_every_fault_and_reach_every_state() {
         "loader pause",
         "loader superseded",
         "loader too many rejected",
+        "loader withheld",
         "message dropped",
         "message failed",
         "message in_doubt",

@@ -204,7 +204,7 @@ async fn a_gigabyte(version: Option<u32>) {
     const MOST_KIB: u64 = 64 * 1024;
     let site = site(version).await;
     let mut file = BufWriter::new(File::create(site.path("events.csv")).unwrap());
-    let note = "n".repeat(1_050);
+    let note = "n".repeat(1_070);
     writeln!(file, "id,cents,note").unwrap();
     for n in 0..RECORDS {
         writeln!(file, "E{n},{},{n} {note}", n % 100).unwrap();

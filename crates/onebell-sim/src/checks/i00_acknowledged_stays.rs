@@ -101,6 +101,10 @@ impl I00 {
         if row.is_none_or(|row| row.byte.is_none_or(|byte| byte < after)) {
             self.complaint = Some(format!("a chunk of {} up to {after} was acknowledged, and it is {row:?}", claim.batch()));
         }
+        // Of a whole, only its end says that anything is there.
+        if row.is_some_and(|row| row.atomic == 1) && !chunk.last {
+            return;
+        }
         let scope = row.map(|row| row.scope.as_str()).unwrap_or_default();
         for item in &chunk.items {
             let Item::Record(record) = item else { continue };

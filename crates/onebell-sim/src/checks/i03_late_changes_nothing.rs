@@ -8,7 +8,7 @@ use onebell::store::{MessageSettled, Settled};
 
 use super::{Check, Commit, must};
 use crate::call::Detail;
-use crate::snapshot::BatchRow;
+use crate::snapshot::{BatchRow, Change, FindingRow};
 
 /// Who owned what before this commit.
 #[derive(Default)]
@@ -118,10 +118,11 @@ impl I03 {
 fn only_with_a_chunk(commit: &Commit<'_>) -> Result<(), String> {
     let changes = commit.changes;
     let reading = match &commit.call.detail {
-        Detail::Chunk { claim, .. } => Some(claim.batch()),
+        Detail::Chunk { claim, .. } | Detail::BatchWithheld { claim } => Some(claim.batch()),
         _ => None,
     };
-    for change in changes.batches.iter().filter(|change| reading != Some(change.key.as_str())) {
+    let pruned = commit.call.verb == "prune";
+    for change in changes.batches.iter().filter(|change| !pruned && reading != Some(change.key.as_str())) {
         let read = |row: &Option<Arc<BatchRow>>| row.as_ref().map_or((None, [0; 5]), |row| (row.byte, row.counts()));
         must(read(&change.before) == read(&change.after), || {
             format!("{} led batch {} from {:?} to {:?}", commit.call.verb, change.key, change.before, change.after)
@@ -131,6 +132,7 @@ fn only_with_a_chunk(commit: &Commit<'_>) -> Result<(), String> {
     let found = changes.findings.iter().filter_map(|change| Some(change.after.as_ref()?.batch.as_str()));
     let foreign = effects.chain(found).find(|batch| reading != Some(batch));
     must(foreign.is_none(), || format!("{} wrote for batch {foreign:?}", commit.call.verb))?;
-    let gone = changes.findings.iter().find(|change| change.before.is_some());
+    let kept = |change: &Change<FindingRow>| change.before.is_none() || (pruned && change.after.is_none());
+    let gone = changes.findings.iter().find(|change| !kept(change));
     must(gone.is_none(), || format!("a finding changed: {gone:?}"))
 }

@@ -7,7 +7,7 @@ use onebell::model::record::Item;
 use onebell::model::step::Verdict;
 use onebell::store::{ChunkAnswer, Settled};
 
-use super::ledger::{Entry, Ledger};
+use super::ledger::{Came, Entry, Ledger};
 use super::{Check, Commit, End, must};
 use crate::call::Detail;
 use crate::feed::{Feed, REFUSED};
@@ -77,20 +77,63 @@ impl I13 {
         let Some((feed, items)) = feed.zip(items) else {
             return Err(format!("batch {key} went from {from} to {:?} in {}", after.byte, after.source));
         };
+        if feed.atomic {
+            let before = change.before.as_ref().map_or("pending", |row| row.status.as_str());
+            return self.moves(commit, (key, before, after), feed, items, counted);
+        }
         let came = self.ledger.read(&after.scope, items, feed.sql.is_some());
         let counts: Vec<i64> = after.counts().iter().zip(counted).map(|(now, before)| now - before).collect();
         must(counts == came.counts, || {
             format!("batch {key} counts {counts:?} from {from} on, and its records are {:?}", came.counts)
         })?;
-        let changes = commit.changes.effects.iter().filter_map(|change| Some((change.key.clone(), change.after.as_ref()?)));
-        let written = changes.filter(|(_, row)| row.batch.as_ref() == Some(key)).map(|(key, row)| (key, entry(row)));
-        let written: BTreeMap<String, Entry> = written.collect();
-        must(written == came.written, || format!("batch {key} wrote {written:?} instead of {:?}", came.written))?;
-        let changes = commit.changes.findings.iter().filter_map(|change| change.after.as_ref());
-        let found = changes.filter(|row| row.batch == *key).map(|row| (row.byte, row.outcome.as_str()));
-        let found: BTreeMap<i64, &str> = found.collect();
-        must(found == came.found, || format!("batch {key} found {found:?} instead of {:?}", came.found))
+        brought(commit, key, &came)
     }
+
+    /// Of a whole: its last chunk brings all of it, its withholding the conflicts, and everything else only what could not be read.
+    fn moves(
+        &mut self,
+        commit: &Commit<'_>,
+        (key, before, after): (&String, &str, &BatchRow),
+        feed: &Feed,
+        items: &[Item],
+        counted: [i64; 5],
+    ) -> Result<(), String> {
+        let torn: Vec<Item> = items.iter().filter(|item| matches!(item, Item::Rejected(_))).cloned().collect();
+        let mut came = self.ledger.clone().read(&after.scope, &torn, false);
+        let delta: Vec<i64> = after.counts().iter().zip(counted).map(|(now, before)| now - before).collect();
+        match after.status.as_str() {
+            "done" if before != "done" => {
+                let here = came.found;
+                came = self.ledger.read(&after.scope, &feed.items, feed.sql.is_some());
+                must(after.counts() == came.counts && came.counts[2] == 0, || {
+                    format!("batch {key} counts {:?} at its end, and its records are {:?}", after.counts(), came.counts)
+                })?;
+                // What was torn before this chunk was told then.
+                came.found.retain(|byte, outcome| *outcome != "rejected" || here.contains_key(byte));
+            }
+            "cancelled" if delta[2] > 0 => {
+                let all = self.ledger.clone().read(&after.scope, &feed.items, feed.sql.is_some());
+                must(delta == [0, 0, all.counts[2], 0, 0], || {
+                    format!("batch {key} was withheld for {delta:?}: {:?}", all.counts)
+                })?;
+                came.found = all.found.into_iter().filter(|(_, outcome)| *outcome == "conflict").collect();
+            }
+            _ => must(delta == came.counts, || format!("batch {key} counts {delta:?}, and of its records {:?}", came.counts))?,
+        }
+        brought(commit, key, &came)
+    }
+}
+
+/// Exactly this was written and found by the commit.
+fn brought(commit: &Commit<'_>, key: &String, came: &Came) -> Result<(), String> {
+    let changes = commit.changes.effects.iter().filter_map(|change| Some((change.key.clone(), change.after.as_ref()?)));
+    let written = changes.filter(|(_, row)| row.batch.as_ref() == Some(key)).map(|(key, row)| (key, entry(row)));
+    let written: BTreeMap<String, Entry> = written.collect();
+    must(written == came.written, || format!("batch {key} wrote {written:?} instead of {:?}", came.written))?;
+    let changes = commit.changes.findings.iter().filter_map(|change| change.after.as_ref());
+    let found = changes.filter(|row| row.batch == *key).map(|row| (row.byte, row.outcome.as_str()));
+    let found: BTreeMap<i64, &str> = found.collect();
+    must(found == came.found, || format!("batch {key} found {found:?} instead of {:?}", came.found))
 }
 
 fn entry(row: &EffectRow) -> Entry {
@@ -100,6 +143,10 @@ fn entry(row: &EffectRow) -> Entry {
 /// The source was read to its end, and each of its identities that can be kept is there; with the only amount that it has anywhere, if
 /// there is only one.
 fn read_whole(end: &End<'_>, feed: &Feed, there: &BTreeMap<String, Entry>) -> Result<(), String> {
+    // One whose records conflict is withheld as often as it is read.
+    if feed.atomic && end.now.batches.iter().any(|(_, row)| row.source == feed.source && row.status == "cancelled") {
+        return Ok(());
+    }
     let whole = |row: &BatchRow| row.source == feed.source && row.status == "done" && row.byte == i64::try_from(feed.end()).ok();
     must(end.now.batches.iter().any(|(_, row)| whole(row)), || format!("{} was never read to its end", feed.source))?;
     let mut amounts: BTreeMap<&str, BTreeSet<Option<i64>>> = BTreeMap::new();

@@ -15,7 +15,7 @@ pub(super) struct Entry {
 }
 
 /// The identities of all scopes, by scope and key.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(super) struct Ledger(BTreeMap<String, Entry>);
 
 /// What some records come to.

@@ -8,7 +8,7 @@ use onebell::model::transition::{By, Transition};
 
 use super::{Check, Commit, must};
 use crate::call::Port;
-use crate::snapshot::{AttemptRow, Change, StepRow};
+use crate::snapshot::{AttemptRow, BatchRow, Change, StepRow};
 
 #[derive(Default)]
 pub(super) struct Machines;
@@ -35,7 +35,15 @@ impl Check for Machines {
         for change in &commit.changes.batches {
             let status = |status: &str| BatchStatus::from_word(status);
             let from = change.before.as_ref().map_or(Some(BatchStatus::Pending), |row| status(&row.status));
-            let Some(after) = &change.after else { return Err(format!("batch {} is gone", change.key)) };
+            let Some(after) = &change.after else {
+                let last = change.before.as_ref().is_some_and(|gone| {
+                    let newer = |other: &BatchRow| other.series == gone.series && other.generation > gone.generation;
+                    gone.is_open() || !commit.now.batches.iter().any(|(_, other)| newer(other))
+                });
+                let retention = commit.call.verb == "prune" && !last;
+                must(retention, || format!("batch {} is gone: {:?}", change.key, change.before))?;
+                continue;
+            };
             let by = readers(commit.call.verb);
             reachable(BATCH, by, from, status(&after.status)).map_err(|why| format!("batch {}: {why}", change.key))?;
         }
@@ -86,7 +94,7 @@ fn hands(port: Port) -> &'static [By] {
 fn readers(verb: &str) -> &'static [By] {
     match verb {
         "open_batch" => &[By::Agent, By::Consequence, By::Operator],
-        "apply_chunk" | "release_batch" => &[By::Agent],
+        "apply_chunk" | "withhold_batch" | "release_batch" => &[By::Agent],
         "cancel_batch" | "resume_batch" => &[By::Operator],
         _ => &[],
     }

@@ -58,8 +58,8 @@ rows! {
     /// A reading of a source.
     BatchRow {
         series: String = text, generation: i64 = int, scope: String = text, source: String = text, identity: String = text,
-        status: String = text, attempt: i64 = int, locked_by: Option<String> = opt_text, complete_by: Option<i64> = opt_int,
-        timeout_us: i64 = int, byte: Option<i64> = opt_int, line: Option<i64> = opt_int, prefix: Option<String> = opt_text,
+        status: String = text, atomic: i64 = int, attempt: i64 = int, locked_by: Option<String> = opt_text,
+        complete_by: Option<i64> = opt_int, timeout_us: i64 = int, byte: Option<i64> = opt_int, line: Option<i64> = opt_int, prefix: Option<String> = opt_text,
         applied: i64 = int, already: i64 = int, conflicts: i64 = int, rejected: i64 = int, failed: i64 = int,
     }
     /// What a reading found.

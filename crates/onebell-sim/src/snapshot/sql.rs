@@ -47,7 +47,7 @@ macro_rules! batches {
             table!(
                 "batches",
                 "batch_id",
-                "series, generation, scope, source, identity, status, attempt, locked_by, complete_by, timeout_us, byte, line, prefix,
+                "series, generation, scope, source, identity, status, atomic, attempt, locked_by, complete_by, timeout_us, byte, line, prefix,
                  applied, already, conflicts, rejected, failed",
                 "onebell_batches"
             ),
