@@ -10,7 +10,9 @@ use onebell::model::fingerprint::canonical;
 use onebell::model::job::{Dst, ScheduleDefinition, When};
 use onebell::model::record::{Item, Position, Rule, Shape};
 use onebell::model::schedule::Schedule;
+use onebell::model::zone_version::ZoneVersion;
 use onebell::model::{Effect, Fingerprint, JobDefinition, Key, Moment};
+use onebell::replica::ZoneData;
 use onebell_cli::jobfile::{self, JobFile};
 use onebell_cli::source::{Format, SourceOptions, pages_of};
 use onebell_cli::template::{RunFacts, Scope, Templates};
@@ -28,6 +30,7 @@ pub const ATTACKS: &[(&str, Attack)] = &[
     ("ndjson_rows", ndjson_rows),
     ("smtp_reply", smtp_reply),
     ("date_file", date_file),
+    ("zone_file", zone_file),
     ("batch_csv", batch_csv),
     ("batch_ndjson", batch_ndjson),
 ];
@@ -108,8 +111,37 @@ pub fn date_file(bytes: &[u8]) {
     }
 }
 
+/// A compiled zone in a folder that `TZDIR` may name, and the file beside it that says the version: what cannot be read is refused,
+/// and in a zone that is read slots are found as in any other.
+pub fn zone_file(bytes: &[u8]) {
+    let folder = std::env::temp_dir().join(format!("onebell-zones-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    for name in ["Zone", "+VERSION"] {
+        std::fs::write(folder.join(name), bytes).expect("a file");
+    }
+    let data = match ZoneData::from_folder(&folder) {
+        Ok(data) => data,
+        Err(problem) => return assert!(!problem.is_empty()),
+    };
+    let version = ZoneVersion::read(data.version());
+    assert!(data.version() == "unknown" || version > ZoneVersion::read("unknown"), "{}", data.version());
+    for seconds in [-86_400 * 365 * 30, 0, 1_795_978_800, 4_102_444_800] {
+        let after = Moment::from_micros(seconds * 1_000_000);
+        for (expression, dst) in
+            ["30 2 * * *", "*/20 * * * *"].iter().flat_map(|expression| Dst::ALL.iter().map(move |dst| (*expression, *dst)))
+        {
+            let when = When::Cron { expression: expression.to_owned(), seconds: false };
+            fires_by(&ScheduleDefinition { when, time_zone: "Zone".to_owned(), dst }, after, data.zones());
+        }
+    }
+}
+
 fn fires(definition: &ScheduleDefinition, after: Moment) {
-    let schedule = match Schedule::parse(definition, "job", jiff::tz::db()) {
+    fires_by(definition, after, jiff::tz::db());
+}
+
+fn fires_by(definition: &ScheduleDefinition, after: Moment, zones: &jiff::tz::TimeZoneDatabase) {
+    let schedule = match Schedule::parse(definition, "job", zones) {
         Ok(schedule) => schedule,
         Err(error) => return assert!(!error.to_string().is_empty()),
     };

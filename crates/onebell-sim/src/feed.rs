@@ -97,7 +97,7 @@ fn item(dice: &mut Dice, scope: &Key, place: usize, mix: Mix) -> Option<Item> {
     let plain = i64::try_from(100 + identity).unwrap_or(100);
     let amount = match dice.below(100) {
         _ if mix == Mix::Faultless => {
-            if identity % 5 == 0 {
+            if identity.is_multiple_of(5) {
                 -plain
             } else {
                 plain

@@ -82,7 +82,8 @@ async fn over_postgres(url: &str, zones: &TimeZoneDatabase) {
     client.batch_execute("VACUUM ANALYZE onebell.jobs, onebell.replicas").await.unwrap();
     let version: String = client.query_one("SHOW server_version", &[]).await.unwrap().get(0);
     println!("PostgreSQL {version}, {SCHEDULES} schedules, all of them carried");
-    let rules = Rules { zones, version: "2026f", patience: Duration::from_secs(10) };
+    let own = ReplicaId::from_text("a");
+    let rules = Rules { zones, version: "2026f", patience: Duration::from_secs(10), replica: Some(&own) };
     // What the round trips alone cost here.
     idle(&store, &rules, &carried[..1]).await;
     idle(&store, &rules, &carried).await;
@@ -147,10 +148,10 @@ async fn burst(url: &str, client: &Client, zones: &TimeZoneDatabase, carried: &[
     let slot = "UPDATE onebell.jobs SET cursor = now() - interval '24 hours', next_slot = now() WHERE job_id = ANY($1)";
     client.execute(slot, &[&due]).await.unwrap();
     let (begun, carried): (_, Arc<[JobId]>) = (Instant::now(), Arc::from(carried));
-    let racing = stores.into_iter().map(|store| {
-        let (zones, carried) = (zones.clone(), Arc::clone(&carried));
+    let racing = stores.into_iter().zip(["a", "b", "c"]).map(|(store, name)| {
+        let (zones, carried, own) = (zones.clone(), Arc::clone(&carried), ReplicaId::from_text(name));
         tokio::spawn(async move {
-            let rules = Rules { zones: &zones, version: "2026f", patience: Duration::from_secs(10) };
+            let rules = Rules { zones: &zones, version: "2026f", patience: Duration::from_secs(10), replica: Some(&own) };
             let (mut opened, mut stale, mut left) = (0, 0, Left::default());
             loop {
                 let report = pass(&store, &rules, &mut left, &carried, true).await.unwrap();

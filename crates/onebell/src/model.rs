@@ -21,6 +21,7 @@ pub mod run;
 pub mod schedule;
 pub mod step;
 pub mod transition;
+pub mod turn;
 pub mod watch;
 pub mod zone_version;
 

@@ -26,7 +26,9 @@ pub use port::read::{
 };
 pub use port::relay::{ClaimMessages, ClaimedMessage, Marked, MessageSettled, RelayStore};
 pub use port::replica::{Prevented, Renewal, ReplicaInfo, ReplicaStore};
-pub use port::scheduler::{Defined, Definition, JobState, Opened, PauseChange, PlannedSlot, SchedulerStore, SkipRange, SlotPlan};
+pub use port::scheduler::{
+    Defined, Definition, JobState, Opened, PauseChange, PlannedSlot, Rest, SchedulerStore, SkipRange, SlotPlan,
+};
 pub use port::supervisor::{SupervisorStore, Sweep};
 
 /// Everything a replica needs of its store.

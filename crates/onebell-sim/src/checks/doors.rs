@@ -33,7 +33,7 @@ fn doors(port: Port, verb: &str) -> &'static [&'static str] {
         (Port::Agent, _) => &["steps"],
         (Port::Scheduler, "define_job") => &["jobs"],
         (Port::Scheduler, "set_pause") => &["jobs", "skips"],
-        (Port::Scheduler, "open_slots") => &["runs", "steps", "attempts", "messages", "skips", "jobs"],
+        (Port::Scheduler, "open_slots" | "open_slots_of_jobs") => &["runs", "steps", "attempts", "messages", "skips", "jobs"],
         // A person may have called a step failed while its run was queued: then it fails when it is admitted.
         (Port::Scheduler, "admit_runs") => &["runs", "steps", "attempts", "messages", "skips"],
         (Port::Scheduler, "tell_late_finishes") => &["runs", "messages"],

@@ -2,7 +2,7 @@ use async_trait::async_trait;
 use onebell::model::recovery::{Grant, RecoveryRequest};
 use onebell::model::zone_version::Planner;
 use onebell::model::{JobId, Moment, ReplicaId};
-use onebell::store::{Defined, Definition, JobState, Opened, PauseChange, Result, SchedulerStore, SlotPlan};
+use onebell::store::{Defined, Definition, JobState, Opened, PauseChange, Rest, Result, SchedulerStore, SlotPlan};
 
 use super::{FaultyStore, other};
 use crate::call::{Detail, Port};
@@ -11,6 +11,10 @@ use crate::call::{Detail, Port};
 impl SchedulerStore for FaultyStore {
     async fn scheduler_now(&self) -> Result<Moment> {
         self.reading("scheduler_now", self.ground.store().scheduler_now()).await
+    }
+
+    async fn rest(&self, carried: &[JobId]) -> Result<Rest> {
+        self.reading("rest", self.ground.store().rest(carried)).await
     }
 
     async fn newest_renewal(&self) -> Result<Option<Moment>> {
@@ -41,6 +45,10 @@ impl SchedulerStore for FaultyStore {
     async fn open_slots(&self, plan: &SlotPlan) -> Result<Opened> {
         let detail = |answer: &Opened| Detail::SlotsOpened { plan: plan.clone(), answer: *answer };
         self.through("open_slots", Port::Scheduler, self.ground.store().open_slots(plan), detail).await
+    }
+
+    async fn open_slots_of_jobs(&self, plans: &[SlotPlan]) -> Result<Vec<Opened>> {
+        self.through("open_slots_of_jobs", Port::Scheduler, self.ground.store().open_slots_of_jobs(plans), other).await
     }
 
     async fn admit_runs(&self, carried: &[JobId], limit: u32) -> Result<u32> {

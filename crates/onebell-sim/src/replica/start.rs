@@ -173,7 +173,7 @@ impl Replica {
 }
 
 fn rules() -> Rules<'static> {
-    Rules { zones: jiff::tz::db(), version: "bundled", patience: LEASE }
+    Rules { zones: jiff::tz::db(), version: "bundled", patience: LEASE, replica: None }
 }
 
 fn small(count: usize) -> u32 {

@@ -182,5 +182,5 @@ pub(crate) async fn open_store(url: &str) -> Result<Arc<dyn Store>> {
 
 fn rules() -> Rules<'static> {
     let zones = ZoneData::newest();
-    Rules { zones: zones.zones(), version: zones.version(), patience: std::time::Duration::from_secs(10) }
+    Rules { zones: zones.zones(), version: zones.version(), patience: std::time::Duration::from_secs(10), replica: None }
 }

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::alarm::AlarmKind;
+use super::alarm::{AlarmKind, Notify};
+use super::job::Overlap;
 use super::overlap::Origin;
 use super::{JobDefinition, Moment};
 
@@ -10,6 +11,13 @@ use super::{JobDefinition, Moment};
 pub const BOUND_TO_SLOT: [Origin; 2] = [Origin::Slot, Origin::CatchUp];
 
 impl JobDefinition {
+    /// Whether its slots may be opened in one transaction with those of other jobs: opening them moves no run that was there
+    /// before, other than by admitting it, and counts nothing of the past.
+    pub fn opens_with_others(&self) -> bool {
+        let counts = self.notify.as_ref().is_some_and(Notify::counts_skips);
+        self.overlap != Overlap::Replace && self.start_within.is_none() && !counts
+    }
+
     /// Slots before this are too late to start now; none: no slot ever is.
     pub fn too_late_before(&self, now: Moment) -> Option<Moment> {
         self.start_within.map(|span| now - span)

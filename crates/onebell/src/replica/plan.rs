@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use super::health::Loop;
 use super::shared::Shared;
-use crate::model::Moment;
 use crate::model::behind::behind;
 use crate::model::jump::JumpGuard;
 use crate::model::zone_version::Left;
-use crate::roles::scheduler::{self, Report};
+use crate::model::{Moment, ReplicaId};
+use crate::roles::scheduler::{self, Report, Rules};
 use crate::store::StoreError;
 
 /// Between two passes at least.
@@ -30,7 +30,7 @@ pub(super) async fn schedule(shared: Arc<Shared>) -> Result<(), StoreError> {
     let mut memory = Memory { guard, left: Left::default(), behind: false, newer_zones: None };
     loop {
         let pause = match shared.vouched() {
-            Some(_) if shared.phase.is_working() => once(&shared, &mut memory).await,
+            Some(own) if shared.phase.is_working() => once(&shared, &own, &mut memory).await,
             _ => shared.settings.poll,
         };
         shared.wait(&shared.hints.scheduler, pause).await;
@@ -39,14 +39,15 @@ pub(super) async fn schedule(shared: Arc<Shared>) -> Result<(), StoreError> {
     }
 }
 
-async fn once(shared: &Shared, memory: &mut Memory) -> Duration {
+async fn once(shared: &Shared, own: &ReplicaId, memory: &mut Memory) -> Duration {
     let store = shared.store.as_ref();
     let jobs = shared.jobs.borrow().clone();
     let pass = async {
         let now = store.scheduler_now().await?;
         let newest = store.newest_renewal().await?;
         let opens = is_believed(shared, memory, now, newest);
-        scheduler::pass(store, &shared.rules(), &mut memory.left, &jobs, opens).await
+        let rules = Rules { replica: Some(own), ..shared.rules() };
+        scheduler::pass(store, &rules, &mut memory.left, &jobs, opens).await
     };
     match pass.await {
         Ok(report) => {

@@ -146,7 +146,7 @@ impl Shared {
 
     /// The time-zone rules that this replica plans by.
     pub(super) fn rules(&self) -> Rules<'_> {
-        Rules { zones: self.zones.zones(), version: self.zones.version(), patience: self.settings.lease }
+        Rules { zones: self.zones.zones(), version: self.zones.version(), patience: self.settings.lease, replica: None }
     }
 
     /// Counts what a settlement prevented, and wakes whoever may have something to do now.

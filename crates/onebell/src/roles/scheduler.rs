@@ -2,13 +2,12 @@
 //! deliveries. It never claims or runs a step.
 
 mod backfill;
+mod open;
 mod plan;
 mod register;
 mod rules;
 
 use std::time::Duration;
-
-use futures_util::future::join_all;
 
 pub use backfill::{BACKFILL_MAX, Backfilled, backfill};
 pub use plan::{pause, resume};
@@ -18,12 +17,10 @@ pub use rules::Rules;
 use crate::model::recovery::Grant;
 use crate::model::zone_version::Left;
 use crate::model::{JobId, Moment};
-use crate::store::{Opened, Result, SchedulerStore};
+use crate::store::{Result, SchedulerStore};
 
 /// Bounds of one pass.
 const LIMIT: u32 = 200;
-/// Jobs whose slots are opened side by side: their commits share a write to the disk.
-const AT_ONCE: usize = 4;
 
 /// What one pass did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -79,10 +76,16 @@ pub async fn pass(
     carried: &[JobId],
     opens: bool,
 ) -> Result<Report> {
+    let rest = store.rest(carried).await?;
+    if rest.is_quiet() {
+        // Nothing is due: nothing is left to anybody.
+        *left = Left::default();
+        return Ok(Report { next_slot: rest.next_slot, now: rest.now, ..Report::default() });
+    }
     let mut report = Report { granted: grant_requests(store).await?, ..Report::default() };
     report.now = store.scheduler_now().await?;
     if opens {
-        open_due(store, rules, left, carried, &mut report).await?;
+        open::due(store, rules, left, carried, &mut report).await?;
     }
     report.closed = store.close_deliveries(LIMIT).await?;
     report.admitted = store.admit_runs(carried, LIMIT).await?;
@@ -105,48 +108,4 @@ async fn grant_requests(store: &dyn SchedulerStore) -> Result<u32> {
         }
     }
     Ok(granted)
-}
-
-async fn open_due(
-    store: &dyn SchedulerStore,
-    rules: &Rules<'_>,
-    left: &mut Left,
-    carried: &[JobId],
-    report: &mut Report,
-) -> Result<()> {
-    let due = store.due_jobs(carried, LIMIT).await?;
-    let elsewhere = rules::elsewhere(store, rules, left, &due, report.now).await?;
-    report.newer_zones = elsewhere.newest;
-    let mut plans = Vec::new();
-    for job in due {
-        if elsewhere.jobs.contains(&job.id) {
-            report.left += 1;
-            continue;
-        }
-        match plan::slots_until(&job, rules.zones, report.now) {
-            Ok(plan) => plans.push((job.definition.name, plan)),
-            Err(error) => tracing::error!(job = job.definition.name, %error, "the job cannot be planned; the others go on"),
-        }
-    }
-    for some in plans.chunks(AT_ONCE) {
-        let answers = join_all(some.iter().map(|(_, plan)| store.open_slots(plan))).await;
-        for ((job, _), answer) in some.iter().zip(answers) {
-            count_opened(report, job, answer)?;
-        }
-    }
-    Ok(())
-}
-
-fn count_opened(report: &mut Report, job: &str, answer: Result<Opened>) -> Result<()> {
-    match answer {
-        Ok(Opened::Applied { opened, skipped }) => {
-            report.planned += 1;
-            report.opened += opened;
-            report.skipped += skipped;
-        }
-        Ok(Opened::Stale) => report.stale += 1,
-        Err(error) if error.is_passing() => return Err(error),
-        Err(error) => tracing::error!(job, %error, "slots could not be opened; the other jobs go on"),
-    }
-    Ok(())
 }

@@ -44,6 +44,7 @@ mod slots;
 mod statements;
 mod supervisor;
 mod tls;
+mod together;
 mod transaction;
 mod url;
 mod views;

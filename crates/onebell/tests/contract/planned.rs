@@ -13,6 +13,7 @@ use super::world::World;
 
 contract!(
     k01_every_shared_vector_opens_its_slots_and_no_other,
+    i12_a_scheduler_rests_until_the_next_slot_unless_something_waits,
     k02_01_a_clock_that_runs_back_an_hour_opens_no_slot_twice_and_loses_none,
     k02_02_after_three_days_one_run_and_one_row_account_for_every_slot,
     k02_04_an_edit_fires_nothing_of_the_day_it_is_made,
@@ -112,6 +113,29 @@ async fn k02_01_a_clock_that_runs_back_an_hour_opens_no_slot_twice_and_loses_non
     let after = world.slots_of("j").await;
     assert_eq!(after, [before, vec![at("2026-11-29T11:10:00Z")]].concat());
     assert_eq!(world.skipped("j").await, []);
+}
+
+async fn i12_a_scheduler_rests_until_the_next_slot_unless_something_waits(world: World) {
+    let job = world
+        .register_at(&with(cron("j", "*/10 * * * *", "UTC"), |job| job.overlap = Overlap::Skip), "2026-11-29T10:00:00Z")
+        .await;
+    let (slot, jobs) = (at("2026-11-29T10:10:00Z"), std::slice::from_ref(&job));
+    let looks = async || world.store.rest(jobs).await.unwrap();
+    let rest = looks().await;
+    assert_eq!((rest.is_quiet(), rest.has_work, rest.next_slot, rest.now), (true, false, Some(slot), world.now()));
+    let report = world.plan_at(&job, Moment::from_micros(slot.micros() - 1)).await;
+    assert_eq!((report.next_slot, report.now, report.planned), (Some(slot), world.now(), 0));
+    world.clock.set(slot);
+    assert!(!looks().await.is_quiet(), "a slot is due at its instant");
+    assert_eq!(world.plan_at(&job, slot).await.opened, 1);
+    assert!(looks().await.is_quiet(), "the run is its agent's now");
+    let another = world.store.rest(&[]).await.unwrap();
+    assert_eq!((another.next_slot, another.is_quiet()), (None, true), "who carries nothing has nothing to plan");
+    world.trigger("j", "k").await;
+    world.finish_one(&world.replica("a").await).await;
+    assert!(looks().await.has_work, "the other one may start now");
+    assert_eq!(world.plan_at(&job, slot).await.admitted, 1);
+    assert!(looks().await.is_quiet());
 }
 
 async fn k02_02_after_three_days_one_run_and_one_row_account_for_every_slot(world: World) {

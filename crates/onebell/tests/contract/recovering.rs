@@ -75,6 +75,7 @@ impl World {
     /// Grants the open request about this one, or hears that it is refused.
     pub(crate) async fn grant(&self, kind: RequestKind, id: &str) -> Grant {
         let request = self.open_request(kind, id).await;
+        assert!(self.scheduler_has_work().await, "a pass would have rested");
         self.store.grant(&request).await.unwrap()
     }
 

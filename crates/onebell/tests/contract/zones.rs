@@ -12,6 +12,7 @@ use super::world::World;
 contract!(
     a_newer_replica_that_carries_another_definition_or_does_not_plan_keeps_nobody_waiting,
     a_newer_replica_that_hangs_or_is_gone_keeps_nobody_waiting,
+    a_slot_that_was_left_long_ago_does_not_shorten_the_patience_for_the_next,
     k01_13_the_newest_zone_data_plans_and_an_older_one_waits_for_it,
     what_was_reckoned_by_older_rules_is_reckoned_again_by_newer_ones,
 );
@@ -112,4 +113,21 @@ async fn a_newer_replica_that_hangs_or_is_gone_keeps_nobody_waiting(world: World
     world.store.leave(&onebell::model::ReplicaId::from_text("hangs")).await.unwrap();
     world.clock.set(at("2026-12-01T16:00:00Z"));
     assert_eq!(world.pass_over(&old, &mut left, &job).await.opened, 1);
+}
+
+async fn a_slot_that_was_left_long_ago_does_not_shorten_the_patience_for_the_next(world: World) {
+    let zones = bundled();
+    let (old, new) = (rules(&zones, OLD), rules(&zones, NEW));
+    world.clock.set(at("2026-11-29T20:00:00Z"));
+    let job = world.registered(&old, &nine()).await;
+    world.carrier("newer", NEW, &job, &hash(&nine())).await;
+    let mut left = Left::default();
+    for day in ["2026-11-30", "2026-12-01"] {
+        world.clock.set(at(&format!("{day}T16:00:00Z")));
+        let report = world.pass_over(&old, &mut left, &job).await;
+        assert_eq!((report.opened, report.left), (0, 1), "{day}: it is given the time again");
+        assert_eq!(world.pass_over(&new, &mut Left::default(), &job).await.opened, 1);
+        world.clock.set(at(&format!("{day}T16:00:01Z")));
+        assert_eq!(world.pass_over(&old, &mut left, &job).await.left, 0, "nothing is due");
+    }
 }

@@ -42,6 +42,6 @@ pub(super) async fn register(store: &dyn Store) -> Result<(), Failure> {
     let by = ReplicaId::from_text(NAME);
     // It has no schedule: whose rules they are makes no difference.
     let data = ZoneData::newest();
-    let rules = Rules { zones: data.zones(), version: data.version(), patience: Duration::ZERO };
+    let rules = Rules { zones: data.zones(), version: data.version(), patience: Duration::ZERO, replica: None };
     register_definition(store, &rules, &by, &carried).await.map(drop).map_err(Failure::usage)
 }

@@ -51,7 +51,7 @@ pub(super) async fn account(store: &dyn SchedulerStore, zones: &TimeZoneDatabase
     };
     Ok(match store.open_slots(&plan).await? {
         Opened::Applied { .. } => Some(plan.cursor),
-        Opened::Stale => None,
+        Opened::Stale | Opened::Busy | Opened::Alone => None,
     })
 }
 

@@ -97,7 +97,7 @@ async fn reckoned_again(store: &dyn SchedulerStore, rules: &Rules<'_>, job: &Job
     if job.paused_at.is_some() || next == job.next_slot {
         return Ok(true);
     }
-    let (newest, carried) = carried_by_newer(store, rules, std::slice::from_ref(&job.id)).await?;
+    let (newest, carried) = carried_by_newer(store, rules, &store.planners().await?, std::slice::from_ref(&job.id)).await?;
     if !carried.is_empty() {
         tracing::info!(
             job = job.definition.name,

@@ -1,14 +1,14 @@
-//! Which time-zone rules a scheduler plans by, and what it leaves to one that has newer ones.
+//! By what a scheduler plans, and what it leaves to one that has newer time-zone rules.
 
 use std::time::Duration;
 
 use jiff::tz::TimeZoneDatabase;
 
-use crate::model::zone_version::{Left, newer};
-use crate::model::{JobId, Moment};
+use crate::model::zone_version::{Left, Planner, newer};
+use crate::model::{JobId, Moment, ReplicaId};
 use crate::store::{JobState, Result, SchedulerStore};
 
-/// Time-zone rules, and their version.
+/// Who plans, by which time-zone rules.
 #[derive(Debug, Clone, Copy)]
 pub struct Rules<'a> {
     /// To look zones up in.
@@ -17,6 +17,8 @@ pub struct Rules<'a> {
     pub version: &'a str,
     /// How long a due job is left to a replica with newer rules.
     pub patience: Duration,
+    /// The replica that plans: where it begins when several plan at once (`model::turn`). None begins at the front.
+    pub replica: Option<&'a ReplicaId>,
 }
 
 /// What is left to others in one pass.
@@ -26,6 +28,8 @@ pub(super) struct Elsewhere {
     pub(super) newest: Option<String>,
     /// These jobs are planned by it.
     pub(super) jobs: Vec<JobId>,
+    /// All live replicas that plan.
+    pub(super) planners: Vec<Planner>,
 }
 
 /// Due jobs that a live replica with newer rules carries, as long as it is given the time.
@@ -37,18 +41,19 @@ pub(super) async fn elsewhere(
     now: Moment,
 ) -> Result<Elsewhere> {
     let due: Vec<JobId> = due.iter().map(|job| job.id.clone()).collect();
-    let (newest, carried) = if due.is_empty() { (None, Vec::new()) } else { carried_by_newer(store, rules, &due).await? };
-    Ok(Elsewhere { newest, jobs: left.of(&due, &carried, now, rules.patience) })
+    let planners = if due.is_empty() { Vec::new() } else { store.planners().await? };
+    let (newest, carried) = carried_by_newer(store, rules, &planners, &due).await?;
+    Ok(Elsewhere { newest, jobs: left.of(&due, &carried, now, rules.patience), planners })
 }
 
 /// The newest version of a live replica with newer rules, and which of `jobs` such ones carry.
 pub(super) async fn carried_by_newer(
     store: &dyn SchedulerStore,
     rules: &Rules<'_>,
+    planners: &[Planner],
     jobs: &[JobId],
 ) -> Result<(Option<String>, Vec<JobId>)> {
-    let planners = store.planners().await?;
-    let (newer, newest) = newer(rules.version, &planners);
+    let (newer, newest) = newer(rules.version, planners);
     if newer.is_empty() {
         return Ok((None, Vec::new()));
     }

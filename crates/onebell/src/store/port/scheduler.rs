@@ -33,6 +33,24 @@ pub struct JobState {
     pub carried: bool,
 }
 
+/// Whether a scheduler may rest, and how long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rest {
+    /// The store's clock.
+    pub now: Moment,
+    /// The earliest next slot of the carried, unpaused jobs.
+    pub next_slot: Option<Moment>,
+    /// A recovery request is open, a delivery may be closed, a queued run may be admitted, or a run is not over in time.
+    pub has_work: bool,
+}
+
+impl Rest {
+    /// There is nothing to do before the next slot.
+    pub fn is_quiet(&self) -> bool {
+        !self.has_work && self.next_slot.is_none_or(|slot| slot > self.now)
+    }
+}
+
 /// A slot to be opened as a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlannedSlot {
@@ -113,6 +131,11 @@ pub enum Opened {
     },
     /// Another scheduler was faster, or the definition changed: nothing was written.
     Stale,
+    /// Of several plans at once only: another transaction holds the job, and was not waited for. Nothing was written.
+    Busy,
+    /// Of several plans at once only: this one wants a transaction of its own, for older runs are moved with it. Nothing was
+    /// written.
+    Alone,
 }
 
 /// A definition to be registered.
@@ -170,6 +193,10 @@ pub trait SchedulerStore: Send + Sync {
     /// The store's clock.
     async fn scheduler_now(&self) -> Result<Moment>;
 
+    /// One look at whether a pass over the carried jobs has anything to do. A look only: what is decided is decided by the verbs
+    /// below, and what it misses the next one sees.
+    async fn rest(&self, carried: &[JobId]) -> Result<Rest>;
+
     /// The newest instant at which anybody renewed, where the store's clock is a host's and may be set back
     /// (`model::behind`); none: the database has a clock of its own.
     async fn newest_renewal(&self) -> Result<Option<Moment>>;
@@ -197,6 +224,11 @@ pub trait SchedulerStore: Send + Sync {
     /// same transaction, admits what may start (as `admit_runs` does for this job).
     /// A slot whose run exists already is neither opened nor an error.
     async fn open_slots(&self, plan: &SlotPlan) -> Result<Opened>;
+
+    /// As `open_slots` for plans of different jobs, all in one transaction, each with its own answer. It waits for no job's
+    /// lock. An error is an error of all: none of them was carried out (or, when the store is away, perhaps all), and each may
+    /// be tried by itself.
+    async fn open_slots_of_jobs(&self, plans: &[SlotPlan]) -> Result<Vec<Opened>>;
 
     /// For each carried job with queued runs: waits for the job lock, then admits in a later statement: one waiting slot
     /// first, then the others oldest first. Overlap other than `allow` admits one run at a time. Returns how many.

@@ -1,6 +1,6 @@
 //! Admission: which queued runs start. Only a transaction that holds the job's lock comes here.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::columns::{int, stamp, values};
 use super::error::Outcome;
@@ -38,13 +38,28 @@ pub(super) async fn admit_job(tx: &Tx, job: &JobId, limit: u32) -> Outcome<u32> 
 /// Admits under the lock that is held: the waiting slot first, then the oldest; one at a time unless runs may overlap.
 pub(super) async fn admit(tx: &Tx, now: Moment, job: &LockedJob, limit: u32) -> Outcome<u32> {
     leave_late(tx, now, job).await?;
-    let id = job.id.as_str();
-    let alone = job.definition.overlap != Overlap::Allow;
-    if alone && tx.one(&sql::READ_OVERLAP, values![id]).await?.get("active")? {
+    start(tx, now, &[job], limit).await
+}
+
+/// The same for jobs that have nothing to leave, up to `limit` of each.
+pub(super) async fn start(tx: &Tx, now: Moment, jobs: &[&LockedJob], limit: u32) -> Outcome<u32> {
+    let is_alone = |job: &&&LockedJob| job.definition.overlap != Overlap::Allow;
+    let alone: Vec<&str> = jobs.iter().filter(is_alone).map(|job| job.id.as_str()).collect();
+    let mut active = BTreeSet::new();
+    if !alone.is_empty() {
+        for row in tx.rows(&sql::READ_OVERLAP, values![alone]).await? {
+            if row.get("active")? {
+                active.insert(JobId::from_text(row.get::<&str>("job_id")?));
+            }
+        }
+    }
+    let free: Vec<&&LockedJob> = jobs.iter().filter(|job| !active.contains(&job.id)).collect();
+    let ids: Vec<&str> = free.iter().map(|job| job.id.as_str()).collect();
+    let most: Vec<i64> = free.iter().map(|job| int(if is_alone(job) { limit.min(1) } else { limit })).collect();
+    if ids.is_empty() {
         return Ok(0);
     }
-    let limit = int(if alone { limit.min(1) } else { limit });
-    let rows = tx.rows(&sql::READ_QUEUED_RUNS, values![id, limit]).await?;
+    let rows = tx.rows(&sql::READ_QUEUED_RUNS, values![ids, most]).await?;
     let runs: Vec<RunId> = rows.iter().map(|row| row.get::<&str>("run_id").map(RunId::from_text)).collect::<Outcome<_>>()?;
     let locked = run_graph::lock(tx, &runs).await?;
     // One that was cancelled meanwhile is no longer queued: the next pass looks for another.
@@ -70,6 +85,6 @@ pub(super) async fn leave_late(tx: &Tx, now: Moment, job: &LockedJob) -> Outcome
     }
     run_graph::advance(tx, now, &subjects).await?;
     let skips: Vec<SkipRange> = late.iter().map(|slot| SkipRange::of_slot(*slot, SkipReason::Late)).collect();
-    jobs::insert_skips(tx, now, &job.id, &skips).await?;
+    jobs::insert_skips(tx, now, skips.iter().map(|skip| (&job.id, skip))).await?;
     alarms::tell(tx, now, job, Alarm::late_starts(&late).as_slice()).await
 }

@@ -24,17 +24,25 @@ pub(super) struct LockedJob {
 /// Locks a job, if there is one.
 pub(super) async fn lock(tx: &Tx, job: &JobId) -> Outcome<Option<LockedJob>> {
     let id = job.as_str();
-    let Some(row) = tx.first(&sql::LOCK_JOB, values![id]).await? else {
-        return Ok(None);
-    };
-    Ok(Some(LockedJob {
-        id: job.clone(),
+    tx.first(&sql::LOCK_JOB, values![id]).await?.as_ref().map(locked).transpose()
+}
+
+/// Locks those of some jobs that nobody else holds, sorted.
+pub(super) async fn lock_free(tx: &Tx, jobs: impl IntoIterator<Item = &JobId>) -> Outcome<BTreeMap<JobId, LockedJob>> {
+    let ids: Vec<&str> = jobs.into_iter().map(JobId::as_str).collect();
+    let rows = tx.rows(&sql::LOCK_FREE_JOBS, values![ids]).await?;
+    rows.iter().map(|row| locked(row).map(|job| (job.id.clone(), job))).collect()
+}
+
+fn locked(row: &Record) -> Outcome<LockedJob> {
+    Ok(LockedJob {
+        id: JobId::from_text(row.get::<&str>("job_id")?),
         definition: row.json("definition")?,
         version: row.number("version")?,
         cursor: row.moment("cursor")?,
         pruned_before: row.moment_opt("pruned_before")?,
         paused_at: row.moment_opt("paused_at")?,
-    }))
+    })
 }
 
 pub(super) async fn named(tx: &Tx, names: Option<&[String]>) -> Outcome<Vec<JobState>> {
@@ -142,17 +150,21 @@ pub(super) async fn set_pause(tx: &Tx, change: &PauseChange) -> Outcome<bool> {
     let (id, paused, next) = (change.job.as_str(), change.paused_at.map(stamp), change.next_slot.map(stamp));
     let (cursor, version, seen) = (stamp(change.cursor), int(change.version_seen), stamp(change.cursor_seen));
     tx.execute_all(&sql::PAUSE_JOB, values![id, paused, cursor, next, version, seen], 1).await?;
-    insert_skips(tx, now, &change.job, change.skip.as_slice()).await?;
+    insert_skips(tx, now, change.skip.iter().map(|skip| (&change.job, skip))).await?;
     let action = if change.paused_at.is_some() { "pause" } else { "resume" };
     operator::audit(tx, now, &change.actor, action, id, None).await?;
     Ok(true)
 }
 
-/// Records skips; of two that begin at one slot for one reason the wider.
-pub(super) async fn insert_skips(tx: &Tx, now: Moment, job: &JobId, skips: &[SkipRange]) -> Outcome<()> {
-    let mut widest: BTreeMap<(Moment, &str), &SkipRange> = BTreeMap::new();
-    for skip in skips {
-        let kept = widest.entry((skip.from, &skip.reason)).or_insert(skip);
+/// Records skips of locked jobs; of two that begin at one slot for one reason the wider.
+pub(super) async fn insert_skips<'s>(
+    tx: &Tx,
+    now: Moment,
+    skips: impl IntoIterator<Item = (&'s JobId, &'s SkipRange)>,
+) -> Outcome<()> {
+    let mut widest: BTreeMap<(&str, Moment, &str), &SkipRange> = BTreeMap::new();
+    for (job, skip) in skips {
+        let kept = widest.entry((job.as_str(), skip.from, &skip.reason)).or_insert(skip);
         if skip.to > kept.to {
             *kept = skip;
         }
@@ -160,7 +172,8 @@ pub(super) async fn insert_skips(tx: &Tx, now: Moment, job: &JobId, skips: &[Ski
     if widest.is_empty() {
         return Ok(());
     }
-    let (now, job) = (stamp(now), job.as_str());
+    let now = stamp(now);
+    let job: Vec<&str> = widest.keys().map(|(job, ..)| *job).collect();
     let from: Vec<_> = widest.values().map(|skip| stamp(skip.from)).collect();
     let to: Vec<_> = widest.values().map(|skip| stamp(skip.to)).collect();
     let count: Vec<Option<i64>> = widest.values().map(|skip| skip.count.map(int)).collect();

@@ -38,11 +38,14 @@ impl<'a> Among<'a> {
 pub(super) async fn due(tx: &Tx, carried: &[JobId], limit: u32) -> Outcome<Vec<JobState>> {
     let among = Among::new(carried);
     let (mut found, mut after) = (Vec::new(), (UNIX_EPOCH, String::new()));
+    // They are ours nearly always: more than is wanted need not be read.
+    let mut rows = limit.clamp(1, PAGE);
     loop {
-        let (clock, (slot, job), page) = (tx.clock(), after, int(PAGE));
+        let (clock, (slot, job), page) = (tx.clock(), after, int(rows));
         let read = states(&tx.rows(&sql::READ_DUE_OF_MANY, values![clock, slot, job, page]).await?)?;
         let last = read.last().and_then(|job| Some((stamp(job.next_slot?), job.id.to_string())));
-        let is_whole = read.len() == PAGE as usize;
+        let is_whole = read.len() == rows as usize;
+        rows = PAGE;
         let room = (limit as usize).saturating_sub(found.len());
         found.extend(read.into_iter().filter(|job| among.has(&job.id)).take(room));
         match last {
@@ -55,10 +58,14 @@ pub(super) async fn due(tx: &Tx, carried: &[JobId], limit: u32) -> Outcome<Vec<J
 /// The earliest slot of a carried job.
 pub(super) async fn next_slot(tx: &Tx, carried: &[JobId]) -> Outcome<Option<Moment>> {
     let among = Among::new(carried);
-    // The first one is ours nearly always.
-    let (mut after, mut page): ((SystemTime, String), u32) = ((UNIX_EPOCH, String::new()), 1);
+    let Some(first) = tx.first(&sql::READ_FIRST_OF_MANY, &[]).await? else { return Ok(None) };
+    // It is ours nearly always.
+    if among.has(&JobId::from_text(first.get::<&str>("job_id")?)) {
+        return first.moment_opt("next_slot");
+    }
+    let mut after: (SystemTime, String) = (UNIX_EPOCH, String::new());
     loop {
-        let ((slot, job), rows) = (after, int(page));
+        let ((slot, job), rows) = (after, int(PAGE));
         let read = tx.rows(&sql::READ_NEXT_OF_MANY, values![slot, job, rows]).await?;
         for row in &read {
             if among.has(&JobId::from_text(row.get::<&str>("job_id")?)) {
@@ -66,10 +73,9 @@ pub(super) async fn next_slot(tx: &Tx, carried: &[JobId]) -> Outcome<Option<Mome
             }
         }
         match read.last() {
-            Some(last) if read.len() == page as usize => after = (stamp(last.moment("next_slot")?), last.get("job_id")?),
+            Some(last) if read.len() == PAGE as usize => after = (stamp(last.moment("next_slot")?), last.get("job_id")?),
             _ => return Ok(None),
         }
-        page = PAGE;
     }
 }
 

@@ -68,8 +68,8 @@ async fn open(tx: &Tx, trigger: &Trigger) -> Outcome<End<Triggered>> {
     if !tx.any(&sql::INSERT_REQUEST_KEYS, values![at, key, print, job_id, run_id]).await? {
         return before(tx, key, fingerprint).await.map(End::Rollback);
     }
-    let new = NewRun { id: run.clone(), scheduled_for: None, origin: Origin::Request, input: trigger.input.clone() };
-    if open_runs(tx, now, &job, &[new]).await?.is_empty() {
+    let new = NewRun { job: &job, id: run.clone(), scheduled_for: None, origin: Origin::Request, input: trigger.input.clone() };
+    if open_runs(tx, now, &[new]).await?.is_empty() {
         // The key may have been forgotten while its run is still kept: it is the run of this request all the same.
         return Ok(End::Commit(Triggered::Already(run)));
     }

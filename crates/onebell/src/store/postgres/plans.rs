@@ -112,7 +112,7 @@ async fn every_hot_statement_stays_on_its_index(client: &Client, when: &str) {
         value(60_000_000_i64, Type::INT8),
         value(500_i64, Type::INT8),
     ];
-    let expected: [(&Statement, Vec<Value>, &[&str]); 13] = [
+    let expected: [(&Statement, Vec<Value>, &[&str]); 16] = [
         (&sql::REQUEST_CARRIERS, look, &["job_steps_claim", "runs_pkey", "job_steps_delivering"]),
         (&sql::RELEASE_STEPS, released(), &["job_steps_pkey"]),
         (&sql::FENCE_STEPS, fence, &["job_steps_pkey"]),
@@ -135,6 +135,9 @@ async fn every_hot_statement_stays_on_its_index(client: &Client, when: &str) {
         ),
         (&sql::READ_LATE_FINISHES, vec![none(), value(200_i64, Type::INT8)], &["runs_finish_by"]),
         (&sql::READ_LATE_STARTS, late_starts(), &["runs_open"]),
+        (&sql::READ_OVERLAP, vec![keys("j")], &["runs_open"]),
+        (&sql::READ_SLOT_RUN, vec![keys("j"), value(vec![UNIX_EPOCH; 500], Type::TIMESTAMPTZ_ARRAY)], &["runs_one_per_slot"]),
+        (&sql::READ_QUEUED_RUNS, vec![keys("j"), value(vec![1_i64; 500], Type::INT8_ARRAY)], &["runs_open"]),
         (&sql::READ_HELD_STEPS, vec![value("a1".to_owned(), Type::TEXT)], &["job_steps_owner"]),
     ];
     for (statement, values, indexes) in expected {
@@ -208,8 +211,10 @@ async fn a_pass_reads_what_is_due(client: &Client, when: &str) {
     let due = vec![none(), epoch, first, value(500_i64, Type::INT8)];
     let [epoch, first] = start();
     let next = vec![epoch, first, value(1_i64, Type::INT8)];
-    let expected: [(&Statement, Vec<Value>, &str, u64); 3] = [
+    let expected: [(&Statement, Vec<Value>, &str, u64); 4] = [
         (&sql::READ_DUE_OF_MANY, due, "jobs_due", 1_000),
+        // Also when all of them share the earliest instant.
+        (&sql::READ_FIRST_OF_MANY, Vec::new(), "jobs_due", 1),
         // Those that share the earliest instant are sorted by their ids.
         (&sql::READ_NEXT_OF_MANY, next, "jobs_due", 1_001),
         (&sql::READ_QUEUED_OF_MANY, Vec::new(), "runs_open", 22),

@@ -1,23 +1,29 @@
 //! The scheduler's verbs: slots, admission, grants, closing. It never claims.
 
 use async_trait::async_trait;
+use futures_util::future::{try_join3, try_join4};
 
 use super::columns::{int, values};
 use super::error::{Failure, Outcome};
 use super::transaction::{Tx, Verb};
-use super::{PostgresStore, admission, alarms, delivery, grant, jobs, slots, statements as sql};
+use super::{PostgresStore, admission, alarms, delivery, grant, jobs, slots, statements as sql, together};
 use crate::model::recovery::{Grant, RecoveryRequest, RequestKind, RequestStatus};
 use crate::model::zone_version::Planner;
 use crate::model::{JobId, Moment, ReplicaId};
-use crate::store::{Defined, Definition, JobState, Opened, PauseChange, Result, SchedulerStore, SlotPlan};
+use crate::store::{Defined, Definition, JobState, Opened, PauseChange, Rest, Result, SchedulerStore, SlotPlan};
 
 const SLOT: Verb = Verb::with_points("open_slots", "slot.before_commit", "slot.after_commit");
+const SLOTS: Verb = Verb::with_points("open_slots_of_jobs", "slot.before_commit", "slot.after_commit");
 const GRANT: Verb = Verb::with_points("grant", "grant.before_commit", "grant.after_commit");
 
 #[async_trait]
 impl SchedulerStore for PostgresStore {
     async fn scheduler_now(&self) -> Result<Moment> {
         self.now().await
+    }
+
+    async fn rest(&self, carried: &[JobId]) -> Result<Rest> {
+        self.read("rest", |tx| async move { rest(&tx, carried).await }).await
     }
 
     async fn newest_renewal(&self) -> Result<Option<Moment>> {
@@ -47,6 +53,10 @@ impl SchedulerStore for PostgresStore {
 
     async fn open_slots(&self, plan: &SlotPlan) -> Result<Opened> {
         self.transact(SLOT, |tx| async move { slots::open(&tx, plan).await }).await.map_err(Failure::judged)
+    }
+
+    async fn open_slots_of_jobs(&self, plans: &[SlotPlan]) -> Result<Vec<Opened>> {
+        self.transact(SLOTS, |tx| async move { together::open(&tx, plans).await }).await.map_err(Failure::judged)
     }
 
     async fn admit_runs(&self, carried: &[JobId], limit: u32) -> Result<u32> {
@@ -96,6 +106,16 @@ impl SchedulerStore for PostgresStore {
     async fn set_pause(&self, change: &PauseChange) -> Result<bool> {
         self.write(Verb::named("set_pause"), |tx| async move { jobs::set_pause(&tx, change).await }).await
     }
+}
+
+/// All of it in one flight.
+async fn rest(tx: &Tx, carried: &[JobId]) -> Outcome<Rest> {
+    let (clock, late) = (tx.now(), alarms::late_finishes(tx, 1));
+    let (asked, closable, queued) = (requests(tx, 1), delivery::closable(tx, 1), admission::jobs(tx, carried));
+    let work = try_join4(asked, closable, queued, late);
+    let (now, next_slot, (asked, closable, queued, late)) = try_join3(clock, jobs::next_slot(tx, carried), work).await?;
+    let has_work = !(asked.is_empty() && closable.is_empty() && queued.is_empty() && late.is_empty());
+    Ok(Rest { now, next_slot, has_work })
 }
 
 async fn requests(tx: &Tx, limit: u32) -> Outcome<Vec<RecoveryRequest>> {

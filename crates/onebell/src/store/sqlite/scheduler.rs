@@ -10,13 +10,14 @@ use super::deliveries::close_deliveries;
 use super::engine::Verb;
 use super::grant::{grant, request};
 use super::job_row::job_state;
-use super::slots::open_slots;
+use super::slots::{open_of_jobs, open_slots};
 use super::statements::Statement as S;
+use super::transaction::{Outcome, Tx};
 use super::{SqliteStore, clock};
 use crate::model::recovery::{Grant, RecoveryRequest};
 use crate::model::zone_version::Planner;
 use crate::model::{JobId, Moment, ReplicaId};
-use crate::store::{Defined, Definition, JobState, Opened, PauseChange, Result, SchedulerStore, SlotPlan};
+use crate::store::{Defined, Definition, JobState, Opened, PauseChange, Rest, Result, SchedulerStore, SlotPlan};
 
 const SLOT: Verb = Verb::with_points("slot.before_commit", "slot.after_commit");
 const GRANT: Verb = Verb::with_points("grant.before_commit", "grant.after_commit");
@@ -25,6 +26,11 @@ const GRANT: Verb = Verb::with_points("grant.before_commit", "grant.after_commit
 impl SchedulerStore for SqliteStore {
     async fn scheduler_now(&self) -> Result<Moment> {
         Ok(self.now())
+    }
+
+    async fn rest(&self, carried: &[JobId]) -> Result<Rest> {
+        let carried = carried.to_vec();
+        self.engine.read(move |tx| rest(tx, &to_json(&carried)?)).await
     }
 
     async fn newest_renewal(&self) -> Result<Option<Moment>> {
@@ -38,7 +44,7 @@ impl SchedulerStore for SqliteStore {
 
     async fn carried_by(&self, replicas: &[ReplicaId], jobs: &[JobId]) -> Result<Vec<JobId>> {
         let (replicas, jobs) = (replicas.to_vec(), jobs.to_vec());
-        let read = move |tx: &super::transaction::Tx<'_>| {
+        let read = move |tx: &Tx<'_>| {
             let values = [("replicas", &to_json(&replicas)? as &dyn rusqlite::ToSql), ("jobs", &to_json(&jobs)?)];
             tx.rows(S::ReadCarried, &values, |row| Ok(row.get("job_id")?))
         };
@@ -47,7 +53,7 @@ impl SchedulerStore for SqliteStore {
 
     async fn jobs_named(&self, names: Option<&[String]>) -> Result<Vec<JobState>> {
         let names = names.map(<[String]>::to_vec);
-        let read = move |tx: &super::transaction::Tx<'_>| {
+        let read = move |tx: &Tx<'_>| {
             let names = names.as_ref().map(to_json).transpose()?;
             tx.rows(S::ReadJobs, &[("names", &names)], job_state)
         };
@@ -61,7 +67,7 @@ impl SchedulerStore for SqliteStore {
 
     async fn due_jobs(&self, carried: &[JobId], limit: u32) -> Result<Vec<JobState>> {
         let carried = carried.to_vec();
-        let read = move |tx: &super::transaction::Tx<'_>| {
+        let read = move |tx: &Tx<'_>| {
             tx.rows(S::ReadDueJobs, &[("jobs", &to_json(&carried)?), ("now", &tx.now), ("limit", &limit)], job_state)
         };
         self.engine.read(read).await
@@ -70,6 +76,11 @@ impl SchedulerStore for SqliteStore {
     async fn open_slots(&self, plan: &SlotPlan) -> Result<Opened> {
         let plan = plan.clone();
         self.engine.write(SLOT, move |tx| open_slots(tx, &plan)).await
+    }
+
+    async fn open_slots_of_jobs(&self, plans: &[SlotPlan]) -> Result<Vec<Opened>> {
+        let plans = plans.to_vec();
+        self.engine.write(SLOT, move |tx| open_of_jobs(tx, &plans)).await
     }
 
     async fn admit_runs(&self, carried: &[JobId], limit: u32) -> Result<u32> {
@@ -92,7 +103,7 @@ impl SchedulerStore for SqliteStore {
 
     async fn tell_late_finishes(&self, limit: u32) -> Result<u32> {
         let now = self.now();
-        let late = move |tx: &super::transaction::Tx<'_>| tx.any(S::ReadLateFinishes, &[("limit", &1), ("now", &now)]);
+        let late = move |tx: &Tx<'_>| tx.any(S::ReadLateFinishes, &[("limit", &1), ("now", &now)]);
         // Asked with every pass, and hardly ever true: only then a write.
         if !self.engine.read(late).await? {
             return Ok(0);
@@ -102,7 +113,7 @@ impl SchedulerStore for SqliteStore {
 
     async fn next_slot(&self, carried: &[JobId]) -> Result<Option<Moment>> {
         let carried = carried.to_vec();
-        let read = move |tx: &super::transaction::Tx<'_>| {
+        let read = move |tx: &Tx<'_>| {
             let next = tx.first(S::ReadNextSlot, &[("jobs", &to_json(&carried)?)], |row| Ok(row.get("next_slot")?))?;
             Ok(next.flatten())
         };
@@ -113,4 +124,13 @@ impl SchedulerStore for SqliteStore {
         let change = change.clone();
         self.engine.write(Verb::PLAIN, move |tx| set_pause(tx, &change)).await
     }
+}
+
+fn rest(tx: &Tx<'_>, carried: &str) -> Outcome<Rest> {
+    let next = tx.first(S::ReadNextSlot, &[("jobs", &carried)], |row| Ok(row.get("next_slot")?))?;
+    let has_work = tx.any(S::ReadOpenRequests, &[("limit", &1)])?
+        || tx.any(S::ReadQueuedJobs, &[("jobs", &carried)])?
+        || tx.any(S::ReadClosableSteps, &[("limit", &1)])?
+        || tx.any(S::ReadLateFinishes, &[("limit", &1), ("now", &tx.now)])?;
+    Ok(Rest { now: tx.now, next_slot: next.flatten(), has_work })
 }

@@ -21,14 +21,30 @@ const ADMITTED_AT_ONCE: u32 = 1_000;
 
 /// Writes one planning pass for one job.
 pub(super) fn open_slots(tx: &Tx<'_>, plan: &SlotPlan) -> Outcome<Opened> {
-    let Some(job) = lock_job(tx, &plan.job)? else { return Ok(Opened::Stale) };
-    let paused_meanwhile = job.paused_at.is_some() && plan.cursor != plan.cursor_seen;
-    if job.version != plan.version || job.cursor != plan.cursor_seen || paused_meanwhile {
-        return Ok(Opened::Stale);
-    }
-    leave_late(tx, &job)?;
-    let standing = Standing::of(tx, &job)?;
-    let (opened, skips) = open_each(tx, &job, plan)?;
+    let job = lock_job(tx, &plan.job)?.filter(|job| is_made_for(plan, job));
+    job.map_or(Ok(Opened::Stale), |job| carry_out(tx, plan, &job))
+}
+
+/// As [`open_slots`] for jobs whose opening moves no older run, all in one transaction.
+pub(super) fn open_of_jobs(tx: &Tx<'_>, plans: &[SlotPlan]) -> Outcome<Vec<Opened>> {
+    let open = |plan: &SlotPlan| match lock_job(tx, &plan.job)?.filter(|job| is_made_for(plan, job)) {
+        None => Ok(Opened::Stale),
+        Some(job) if plan.actor.is_some() || !job.definition.opens_with_others() => Ok(Opened::Alone),
+        Some(job) => carry_out(tx, plan, &job),
+    };
+    plans.iter().map(open).collect()
+}
+
+/// Whether a job stands as the plan saw it.
+fn is_made_for(plan: &SlotPlan, job: &JobState) -> bool {
+    let moves = plan.cursor != plan.cursor_seen;
+    job.version == plan.version && job.cursor == plan.cursor_seen && !(moves && job.paused_at.is_some())
+}
+
+fn carry_out(tx: &Tx<'_>, plan: &SlotPlan, job: &JobState) -> Outcome<Opened> {
+    leave_late(tx, job)?;
+    let standing = Standing::of(tx, job)?;
+    let (opened, skips) = open_each(tx, job, plan)?;
     for skip in skips.iter().chain(&plan.skips) {
         record_skip(tx, &job.id, skip)?;
     }
@@ -52,7 +68,7 @@ pub(super) fn open_slots(tx: &Tx<'_>, plan: &SlotPlan) -> Outcome<Opened> {
     if let Some(actor) = &plan.actor {
         audit(tx, actor, "backfill", job.id.as_str(), Some(&format!("{} slots", opened.len())))?;
     }
-    admit_job(tx, &job, ADMITTED_AT_ONCE)?;
+    admit_job(tx, job, ADMITTED_AT_ONCE)?;
     let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
     Ok(Opened::Applied { opened: count(opened.len()), skipped: count(skips.len()) })
 }
