@@ -71,6 +71,8 @@ pub enum Command {
     },
     /// Validate the job file and print what each step promises
     Check,
+    /// Print the job file's JSON Schema, for editors
+    Schema,
     /// Run one replica: scheduler, agent, supervisor, relay
     Run(Run),
     /// Run a command once per key over all hosts: a prefix for a crontab line

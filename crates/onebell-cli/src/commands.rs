@@ -17,6 +17,7 @@ pub mod outbox;
 pub mod progress;
 pub mod read;
 pub mod run;
+pub mod schema;
 pub mod trigger;
 
 use std::sync::Arc;
@@ -34,6 +35,7 @@ pub async fn carry_out(cli: Cli) -> Answer {
         Command::Demo(args) => demo::demo(common, &args).await,
         Command::Init { dir } => init::init(&dir),
         Command::Check => check::check(common),
+        Command::Schema => schema::schema(),
         Command::Run(args) => run::run(common, args).await,
         Command::Once(args) => once::once(common, args).await,
         Command::Trigger(args) => trigger::trigger(common, &args).await,

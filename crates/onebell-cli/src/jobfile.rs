@@ -8,12 +8,15 @@ mod dates;
 mod elsewhere;
 mod fields;
 mod job;
+pub mod keys;
 mod kind;
 mod limits;
 mod notify;
+mod page;
 mod problem;
 mod promise;
 mod schedule;
+mod schema;
 mod settings;
 mod step;
 mod syntax;
@@ -27,9 +30,11 @@ use onebell::model::JobDefinition;
 use toml::de::DeTable;
 
 pub use dates::days_of_file;
+pub use page::page;
 pub use problem::{Problem, Report};
 pub use promise::{Promise, StepPromise, promises};
 pub use schedule::describe;
+pub use schema::schema;
 pub use settings::{ChannelConfig, HttpConfig, ReplicaSettings, SmtpConfig, Tls};
 pub use values::duration_of as duration;
 
@@ -102,7 +107,7 @@ impl JobFile {
         let flaws = Flaws::default();
         found.file.into_iter().for_each(|flaw| flaws.push(flaw));
         let mut reading = Reading { source: &source, folder: &folder, twice: found.jobs, bad: Vec::new() };
-        let file = reading.file(&Fields::new(document.get_ref(), 0..0, &flaws));
+        let file = reading.file(&Fields::new(document.get_ref(), &keys::FILE, 0..0, &flaws));
         let mut problems: Vec<Problem> = flaws.take().into_iter().map(|flaw| source.problem(flaw, None)).collect();
         let mut bad_jobs = reading.bad;
         bad_jobs.sort_by_key(|problem| (problem.line, problem.column));
@@ -154,18 +159,20 @@ struct Reading<'t> {
 
 impl Reading<'_> {
     fn file(&mut self, fields: &Fields<'_>) -> JobFile {
+        // For editors alone.
+        fields.read("$schema", values::text);
         let database = fields.read("database", database);
         let replica = fields.read("replica", |node| settings::replica(node, fields.flaws)).unwrap_or_default();
         let channels = match fields.has("channels") {
             true => fields.read("channels", |node| settings::channels(node, fields.flaws)),
             false => Some(BTreeMap::new()),
         };
-        let channels_table = fields.get("channels").and_then(|node| Fields::open(node, fields.flaws).ok());
+        let channels_table = fields.get("channels").and_then(|node| Fields::by_name(node, fields.flaws).ok());
         let channel_names: Vec<&str> = channels_table.iter().flat_map(|table| table.entries()).map(|(name, ..)| name).collect();
         let known = notify::Channels { read: channels.as_ref(), names: &channel_names };
         let defaults = fields.read("defaults", |node| settings::defaults(node, known, fields.flaws)).unwrap_or_default();
         let mut jobs = Vec::new();
-        if let Some(table) = fields.read("jobs", |node| Fields::open(node, fields.flaws)) {
+        if let Some(table) = fields.read("jobs", |node| Fields::by_name(node, fields.flaws)) {
             for (name, at, node) in table.entries() {
                 jobs.extend(self.job(name, at, node, (&defaults, channels.as_ref(), &channel_names)));
             }

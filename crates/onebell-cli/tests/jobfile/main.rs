@@ -2,8 +2,11 @@
 
 mod http;
 mod notify;
+mod places;
 mod read;
+mod reference;
 mod refused;
+mod schema;
 
 use std::path::Path;
 
