@@ -34,8 +34,9 @@ impl Flaws {
         self.0.borrow().is_empty()
     }
 
-    pub(super) fn take(self) -> Vec<Flaw> {
-        self.0.into_inner()
+    /// Takes what was collected so far.
+    pub(super) fn drain(&self) -> Vec<Flaw> {
+        self.0.take()
     }
 }
 

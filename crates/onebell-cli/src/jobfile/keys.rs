@@ -109,6 +109,7 @@ impl Table {
 /// The sections of the page.
 pub static SECTIONS: &[&Section] = &[
     &FILE_KEYS,
+    &INCLUDED_KEYS,
     &DEFAULTS_KEYS,
     &REPLICA_KEYS,
     &SMTP_KEYS,

@@ -2,7 +2,6 @@
 
 pub(super) mod http;
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -208,19 +207,10 @@ impl std::fmt::Display for Tls {
     }
 }
 
-pub(super) fn channels<'t>(node: &'t Node<'t>, flaws: &'t Flaws) -> Read<BTreeMap<String, ChannelConfig>> {
-    let table = Fields::by_name(node, flaws)?;
-    let mut channels = BTreeMap::new();
-    for (channel, at, node) in table.entries() {
-        match Fields::open(node, &keys::CHANNEL, flaws).map(|fields| one_channel(&fields, at)) {
-            Ok(Some(config)) => {
-                channels.insert(channel.to_owned(), config);
-            }
-            Ok(None) => {}
-            Err(flaw) => flaws.push(flaw.under(channel)),
-        }
-    }
-    Ok(channels)
+/// `[channels.NAME]`.
+pub(super) fn channel<'t>(name: &str, at: &Range<usize>, node: &'t Node<'t>, flaws: &'t Flaws) -> Option<ChannelConfig> {
+    let fields = Fields::open(node, &keys::CHANNEL, flaws).map_err(|flaw| flaw.under(name));
+    one_channel(&flaws.keep(fields)?, at.clone())
 }
 
 fn one_channel(fields: &Fields<'_>, at: Range<usize>) -> Option<ChannelConfig> {

@@ -8,6 +8,7 @@ mod acts;
 mod alarms;
 mod apply;
 mod examples;
+mod includes;
 mod life;
 mod mails;
 mod output;

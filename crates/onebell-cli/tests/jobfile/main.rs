@@ -1,6 +1,7 @@
 //! What the job file promises: right files are read as written, wrong ones are told where, what, and what to write instead.
 
 mod http;
+mod include;
 mod notify;
 mod places;
 mod read;

@@ -9,6 +9,7 @@ use tempfile::TempDir;
 /// Every table that a key can stand in.
 pub(crate) static TABLES: &[&Table] = &[
     &keys::FILE,
+    &keys::INCLUDED,
     &keys::DEFAULTS,
     &keys::REPLICA,
     &keys::SMTP,
@@ -151,7 +152,7 @@ fn around(table: &Table) -> (String, &'static str) {
     let job = |rest: &str| format!("[jobs.j]\n{rest}\n");
     let tested = |rest: &str| format!("{STEPS}[[jobs.j.steps]]\nname = \"tested\"\n{rest}\n");
     match table.name {
-        "file" => (String::new(), ""),
+        "file" | "included" => (String::new(), ""),
         "defaults" => (String::new(), "[defaults]"),
         "replica" => (String::new(), "[replica]"),
         "smtp" | "webhooks" => (String::new(), "[channels.tested]"),
@@ -183,6 +184,7 @@ fn around(table: &Table) -> (String, &'static str) {
 /// A folder with the files that examples name.
 pub(crate) fn folder() -> (TempDir, PathBuf) {
     let folder = TempDir::new().unwrap();
+    fs::create_dir(folder.path().join("jobs")).unwrap();
     for (name, text) in [
         ("pull.sql", "SELECT 1"),
         ("pay.sql", "SELECT 1"),
@@ -190,6 +192,7 @@ pub(crate) fn folder() -> (TempDir, PathBuf) {
         ("reminder.html", "<p>{{ row.name }}</p>"),
         ("hook.json", "{}"),
         ("hook.txt", "x"),
+        ("jobs/a.toml", "[jobs.a]\ncommand = [\"true\"]\n"),
         ("holidays.ics", "BEGIN:VCALENDAR\nBEGIN:VEVENT\nDTSTART:20261225\nEND:VEVENT\nEND:VCALENDAR\n"),
     ] {
         fs::write(folder.path().join(name), text).unwrap();

@@ -13,7 +13,13 @@ use crate::parse;
 use crate::places::{Place, TABLES, folder, places};
 use crate::schema::Judge;
 
-fn read(text: &str, path: &Path) -> Result<JobFile, String> {
+/// Reads `text` as the file that the place is in.
+fn read(place: &Place, text: &str, path: &Path) -> Result<JobFile, String> {
+    let included = path.with_file_name("included.toml");
+    let text = match place.table.name {
+        "included" => std::fs::write(included, text).map(|()| "include = [\"included.toml\"]").unwrap(),
+        _ => text,
+    };
     JobFile::parse(text, path).map_err(|report| report.to_string())
 }
 
@@ -32,7 +38,7 @@ fn every_section_of_the_page_belongs_to_a_table_that_is_tried_here() {
     assert_eq!(tried, SECTIONS.iter().map(|section| section.title).collect());
     let schema = onebell_cli::jobfile::schema();
     let described: BTreeSet<&str> = schema["$defs"].as_object().unwrap().keys().map(String::as_str).collect();
-    assert_eq!(described, TABLES.iter().map(|table| table.name).filter(|name| *name != "file").collect());
+    assert_eq!(described, TABLES.iter().map(|table| table.name).filter(|name| !["file", "included"].contains(name)).collect());
 }
 
 #[test]
@@ -44,7 +50,7 @@ fn the_example_of_every_key_is_taken_at_its_place_by_the_reader_and_by_the_schem
             place.file(Some(place.key.example)).replace("\"seconds\" = true", "\"seconds\" = true\nschedule = \"0 0 2 * * *\"");
         // A job of one step has no other one to name.
         if !(place.table.name == "job" && ["after", "input"].contains(&place.key.name)) {
-            assert_eq!(read(&text, &path).err(), None, "{}\n{text}", place.name());
+            assert_eq!(read(&place, &text, &path).err(), None, "{}\n{text}", place.name());
         }
         assert_eq!(judge.of(&text), Ok(()), "{}\n{text}", place.name());
     }
@@ -56,7 +62,7 @@ fn what_is_needed_is_missed_by_the_reader_and_by_the_schema() {
     let judge = Judge::new();
     for place in places().iter().filter(|place| place.key.without == Without::Refused) {
         let text = place.file(None);
-        assert!(read(&text, &path).is_err() && judge.of(&text).is_err(), "{}\n{text}", place.name());
+        assert!(read(place, &text, &path).is_err() && judge.of(&text).is_err(), "{}\n{text}", place.name());
     }
 }
 
@@ -65,7 +71,7 @@ fn a_default_that_is_written_out_changes_nothing() {
     let (_folder, path) = folder();
     for place in places() {
         let Without::Same(value) = place.key.without else { continue };
-        let (with, without) = (read(&place.file(Some(value)), &path), read(&place.file(None), &path));
+        let (with, without) = (read(&place, &place.file(Some(value)), &path), read(&place, &place.file(None), &path));
         let (with, without) = (with.unwrap_or_else(|error| panic!("{}: {error}", place.name())), without.unwrap());
         assert_eq!(with.jobs, without.jobs, "{}", place.name());
         // What is left out here is decided where the channel, the replica or the database begins.
@@ -87,7 +93,7 @@ fn a_default_that_is_written_out_changes_nothing() {
 
 /// What is told of a value at its place.
 fn told(place: &Place, value: &str, path: &Path) -> String {
-    read(&place.file(Some(value)), path).err().unwrap_or_default()
+    read(place, &place.file(Some(value)), path).err().unwrap_or_default()
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::Shape::{ByName, Duration, List, Name, Table as Keys, Text, Whole};
 use super::Without::{Nothing, Said, Same};
-use super::{CHANNEL_SHAPE, JOB, NOTIFY, RETRY, Section, Table, key};
+use super::{CHANNEL_SHAPE, JOB_SHAPE, Key, NOTIFY, RETRY, Section, Table, key};
 
 /// The file itself.
 pub static FILE: Table = Table { name: "file", sections: &[&FILE_KEYS], one_of: &[] };
@@ -12,7 +12,14 @@ pub static FILE_KEYS: Section = Section {
     title: "Top level",
     meaning: "",
     keys: &[
-        key("$schema", Text, Nothing, "where editors find the JSON Schema; nothing else reads it", "\"onebell.schema.json\""),
+        SCHEMA,
+        key(
+            "include",
+            List(&Name, 0),
+            Nothing,
+            "further files, as patterns; sorted by path. They have `jobs` and `channels` alone",
+            "[\"jobs/*.toml\"]",
+        ),
         key(
             "database",
             Name,
@@ -28,22 +35,37 @@ pub static FILE_KEYS: Section = Section {
             "{ time_zone = \"Europe/Berlin\" }",
         ),
         key("replica", Keys(&REPLICA), Nothing, "how each `onebell run` behaves", "{ lease = \"10s\" }"),
-        key(
-            "channels",
-            ByName(&CHANNEL_SHAPE),
-            Nothing,
-            "how messages leave, by name: `[channels.NAME]`",
-            "{ ops = { kind = \"http\", url = \"https://example.com/hook\" } }",
-        ),
-        key(
-            "jobs",
-            ByName(&Keys(&JOB)),
-            Nothing,
-            "one job each, by name: `[jobs.NAME]`",
-            "{ backup = { command = [\"./backup.sh\"] } }",
-        ),
+        CHANNELS,
+        JOBS,
     ],
 };
+
+/// A file that `include` names.
+pub static INCLUDED: Table = Table { name: "included", sections: &[&INCLUDED_KEYS], one_of: &[] };
+
+/// A file that `include` names.
+pub static INCLUDED_KEYS: Section = Section {
+    title: "Included files",
+    meaning: "What `include` names. Their paths begin at the job file's folder, as everywhere.",
+    keys: &[SCHEMA, CHANNELS, JOBS],
+};
+
+const SCHEMA: Key =
+    key("$schema", Text, Nothing, "where editors find the JSON Schema; nothing else reads it", "\"onebell.schema.json\"");
+const CHANNELS: Key = key(
+    "channels",
+    ByName(&CHANNEL_SHAPE),
+    Nothing,
+    "how messages leave, by name: `[channels.NAME]`",
+    "{ ops = { kind = \"http\", url = \"https://example.com/hook\" } }",
+);
+const JOBS: Key = key(
+    "jobs",
+    ByName(&JOB_SHAPE),
+    Nothing,
+    "one job each, by name: `[jobs.NAME]`",
+    "{ backup = { command = [\"./backup.sh\"] } }",
+);
 
 /// `[defaults]`
 pub static DEFAULTS: Table = Table { name: "defaults", sections: &[&DEFAULTS_KEYS], one_of: &[] };

@@ -15,6 +15,9 @@ pub static JOB: Table = Table {
     one_of: &["steps", "command", "http", "sql", "apply", "message"],
 };
 
+/// One job.
+pub static JOB_SHAPE: Shape = Keys(&JOB);
+
 /// `[jobs.NAME]`
 pub static JOB_KEYS: Section = Section {
     title: "`[jobs.NAME]`",
