@@ -19,6 +19,7 @@ pub mod read;
 pub mod run;
 pub mod schema;
 pub mod trigger;
+pub mod words;
 
 use std::sync::Arc;
 
@@ -64,6 +65,8 @@ pub async fn carry_out(cli: Cli) -> Answer {
         Command::ChaosReplica { orders } => chaos::replica(&orders).await,
         Command::ChaosStep(args) => chaos::step(&args),
         Command::Doctor(args) => doctor::doctor(common, &args).await,
+        Command::Completions(args) => words::completions(&args),
+        Command::Man(args) => words::man(&args),
         Command::Migrate { dry_run } => migrate::migrate(common, dry_run).await,
     }
 }

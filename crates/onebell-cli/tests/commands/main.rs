@@ -19,6 +19,7 @@ mod steps;
 mod streams;
 mod terminal;
 mod times;
+mod words;
 mod wrong;
 mod wrong_databases;
 mod wrong_rows;
