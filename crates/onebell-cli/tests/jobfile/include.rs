@@ -30,7 +30,7 @@ impl Files {
 
     /// `file:line:column message; remedy` of each problem, files as they are seen from the folder.
     fn told(&self) -> Vec<String> {
-        let report = JobFile::load(&self.path()).err().expect("something is wrong");
+        let report = JobFile::load(&self.path()).expect_err("something is wrong");
         let folder = format!("{}/", self.0.path().display());
         let told = report.problems.iter().map(|problem| {
             let told =

@@ -1,5 +1,7 @@
 //! What the job file promises: right files are read as written, wrong ones are told where, what, and what to write instead.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on ends")]
+
 mod http;
 mod include;
 mod notify;

@@ -98,23 +98,14 @@ impl Place {
         [kind, &schedule].concat()
     }
 
-    /// The kind of step that the key belongs to.
+    /// The kind of step that the key belongs to; nothing when the key is the kind's own word.
     fn kind(&self) -> &'static [(&'static str, &'static str)] {
         let of = |section: &'static Section| std::ptr::eq(self.section, section);
-        let message = "{ channel = \"mail\", key = \"k\", to = \"a@example.com\", subject = \"s\", text = \"t\" }";
-        if of(&keys::HTTP_KEYS) {
-            &[("http", "\"https://example.com\"")]
-        } else if of(&keys::SQL_KEYS) {
-            &[]
-        } else if of(&keys::APPLY_KEYS) {
-            &[]
-        } else if of(&keys::MESSAGE_KEYS) {
-            match self.key.name {
-                "message" => &[],
-                _ => Box::leak(Box::new([("message", message)])),
-            }
-        } else {
-            &[("command", "[\"true\"]")]
+        match self.key.name {
+            "sql" | "apply" | "message" => &[],
+            _ if of(&keys::HTTP_KEYS) => &[("http", "\"https://example.com\"")],
+            _ if of(&keys::MESSAGE_KEYS) => &[("message", MESSAGE)],
+            _ => &[("command", "[\"true\"]")],
         }
     }
 
@@ -130,6 +121,7 @@ impl Place {
     }
 }
 
+const MESSAGE: &str = "{ channel = \"mail\", key = \"k\", to = \"a@example.com\", subject = \"s\", text = \"t\" }";
 const CHANNELS: &str = "[channels.mail]\nkind = \"smtp\"\nhost = \"127.0.0.1\"\nfrom = \"a@example.com\"\n\
     [channels.ops]\nkind = \"http\"\nurl = \"https://ops.example.com/hooks\"\n";
 const SMTP: &[(&str, &str)] = &[("kind", "\"smtp\""), ("host", "\"mail.example.com\""), ("from", "\"a@example.com\"")];
@@ -163,10 +155,7 @@ fn around(table: &Table) -> (String, &'static str) {
         "request" => (job(""), "[jobs.j.http]"),
         "records" => (tested(""), "[jobs.j.steps.apply]"),
         "mail" | "webhook" => (job(""), "[jobs.j.message]"),
-        "rows" => {
-            let hello = "message = { channel = \"mail\", key = \"k\", to = \"a@example.com\", subject = \"s\", text = \"t\" }";
-            (tested(hello), "[jobs.j.steps.for_each]")
-        }
+        "rows" => (tested(&format!("message = {MESSAGE}")), "[jobs.j.steps.for_each]"),
         "retry" => (job("command = [\"true\"]"), "[jobs.j.retry]"),
         "notify" => (job("command = [\"true\"]"), "[jobs.j.notify]"),
         "secret" => (
