@@ -4,6 +4,7 @@ mod apply;
 mod chaos;
 mod once;
 mod time;
+mod words;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -15,6 +16,7 @@ pub use apply::{Apply, Batches, Effects, OnBatch};
 pub use chaos::{Chaos, ChaosStep, Seeds};
 pub use once::{IfUnavailable, OnLost, Once};
 pub use time::{Backfill, Doctor, Explain};
+pub use words::{Completions, Man};
 
 /// Jobs that any number of replicas may run, and whose effects still happen once.
 #[derive(Debug, Parser)]
@@ -71,6 +73,8 @@ pub enum Command {
     },
     /// Validate the job file and print what each step promises
     Check,
+    /// Print the job file's JSON Schema, for editors
+    Schema,
     /// Run one replica: scheduler, agent, supervisor, relay
     Run(Run),
     /// Run a command once per key over all hosts: a prefix for a crontab line
@@ -172,6 +176,10 @@ pub enum Command {
     ChaosStep(ChaosStep),
     /// Look at the clock and the time-zone data of the replicas
     Doctor(Doctor),
+    /// Print completions for a shell
+    Completions(Completions),
+    /// Print the manual page, of the program or of one command
+    Man(Man),
     /// Bring the database's schema up
     Migrate {
         /// Only say what would be done

@@ -17,7 +17,9 @@ pub mod outbox;
 pub mod progress;
 pub mod read;
 pub mod run;
+pub mod schema;
 pub mod trigger;
+pub mod words;
 
 use std::sync::Arc;
 
@@ -34,6 +36,7 @@ pub async fn carry_out(cli: Cli) -> Answer {
         Command::Demo(args) => demo::demo(common, &args).await,
         Command::Init { dir } => init::init(&dir),
         Command::Check => check::check(common),
+        Command::Schema => schema::schema(),
         Command::Run(args) => run::run(common, args).await,
         Command::Once(args) => once::once(common, args).await,
         Command::Trigger(args) => trigger::trigger(common, &args).await,
@@ -62,6 +65,8 @@ pub async fn carry_out(cli: Cli) -> Answer {
         Command::ChaosReplica { orders } => chaos::replica(&orders).await,
         Command::ChaosStep(args) => chaos::step(&args),
         Command::Doctor(args) => doctor::doctor(common, &args).await,
+        Command::Completions(args) => words::completions(&args),
+        Command::Man(args) => words::man(&args),
         Command::Migrate { dry_run } => migrate::migrate(common, dry_run).await,
     }
 }

@@ -3,6 +3,7 @@
 
 pub mod batch;
 mod builder;
+mod carry;
 mod coalesce;
 mod health;
 mod identity;
@@ -18,6 +19,7 @@ mod zones;
 use std::sync::Arc;
 
 pub use builder::{BuildError, ReplicaBuilder, Roles, Settings, carried};
+pub use carry::Carrier;
 pub use health::{Health, Loop};
 pub use phase::Shutdown;
 pub use zones::ZoneData;
@@ -52,16 +54,24 @@ impl Replica {
         Health::of(&self.shared)
     }
 
+    /// To change what it carries while it runs.
+    pub fn carrier(&self) -> Carrier {
+        Carrier::of(&self.shared)
+    }
+
     /// Plays its roles until `shutdown` is asked for and the work in hand has ended, or until nothing is left to do
     /// when built with `until_idle`. While the store is away it waits and goes on when it returns.
     pub async fn run(self, shutdown: Shutdown) -> Result<(), ReplicaError> {
         let shared = self.shared;
         phase::follow(&shared, shutdown);
+        // What changes while it arrives is said again after it.
+        let changes = shared.carrying.subscribe();
         identity::arrive(&shared).await?;
         let mut loops = tokio::task::JoinSet::new();
         let roles = shared.settings.roles;
         loops.spawn(watch::renew(Arc::clone(&shared)));
         loops.spawn(watch::fence(Arc::clone(&shared)));
+        loops.spawn(carry::follow(Arc::clone(&shared), changes));
         if roles.scheduler {
             loops.spawn(plan::schedule(Arc::clone(&shared)));
         }

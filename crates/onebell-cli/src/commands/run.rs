@@ -1,8 +1,10 @@
 //! `onebell run`: one replica over the job file.
 
+mod reload;
+
 use std::sync::Arc;
 
-use onebell::replica::{Replica, Roles, Settings, Shutdown};
+use onebell::replica::{Replica, ReplicaBuilder, Roles, Settings, Shutdown};
 use onebell::store::Store;
 use onebell::time::{SystemTimer, Timer};
 
@@ -11,6 +13,7 @@ use crate::args::{Common, Role, Run};
 use crate::database::Database;
 use crate::jobfile::JobFile;
 use crate::listen::{Watched, listen};
+use reload::Reload;
 
 /// Loads the file, waits for the database, and plays the roles until it is told to stop. A wrong job does not stop the others.
 pub async fn run(common: &Common, args: Run) -> Answer {
@@ -22,7 +25,8 @@ pub async fn run(common: &Common, args: Run) -> Answer {
             |error| Failure::usage(format!("--listen {address}: {error}; choose an address of this host and a free port"));
         listen(address, watched.clone()).await.map_err(wrong)?;
     }
-    carry(&file, &database, settings(&file, &args), &watched).await?;
+    let reload = Reload::new(common, &file)?;
+    carry(&file, &database, settings(&file, &args), &watched, Some(reload)).await?;
     match file.bad_jobs.len() {
         // A replica that was told to stop did what it was asked; who waited for the work has to know what was left out.
         0 => Ok(()),
@@ -34,15 +38,25 @@ pub async fn run(common: &Common, args: Run) -> Answer {
 }
 
 /// Plays the roles for the jobs of `file` until it is told to stop.
-pub(super) async fn carry(file: &JobFile, database: &Database, settings: Settings, watched: &Watched) -> Answer {
+pub(super) async fn carry(
+    file: &JobFile,
+    database: &Database,
+    settings: Settings,
+    watched: &Watched,
+    reload: Option<Reload>,
+) -> Answer {
     let shutdown = Shutdown::new();
     follow_signals(shutdown.clone())?;
     let store = tokio::select! {
         store = database.open_waiting(file.replica.lease) => store?,
         () = shutdown.asked_once() => return Ok(()),
     };
-    let replica = build(file, settings, Arc::clone(&store))?;
-    watched.begin(replica.health(), store);
+    let replica =
+        builder(file, Arc::clone(&store)).map_err(Failure::usage)?.settings(settings).build().map_err(Failure::usage)?;
+    watched.begin(replica.health(), Arc::clone(&store));
+    if let Some(reload) = reload {
+        tokio::spawn(reload.follow(replica.carrier(), store));
+    }
     replica.run(shutdown).await.map_err(Failure::usage)
 }
 
@@ -57,11 +71,12 @@ fn usable(file: JobFile) -> Result<JobFile, Failure> {
     Ok(file)
 }
 
-fn build(file: &JobFile, settings: Settings, store: Arc<dyn Store>) -> Result<Replica, Failure> {
+/// The jobs of `file` with all that runs their steps and carries their messages.
+fn builder(file: &JobFile, store: Arc<dyn Store>) -> Result<ReplicaBuilder, String> {
     let timer: Arc<dyn Timer> = Arc::new(SystemTimer);
     let batches: Arc<dyn onebell::store::BatchStore> = Arc::<dyn Store>::clone(&store);
-    let mut builder = Replica::builder(store).settings(settings);
-    for (name, channel) in crate::channels::build(file).map_err(Failure::usage)? {
+    let mut builder = Replica::builder(store);
+    for (name, channel) in crate::channels::build(file)? {
         builder = builder.channel_arc(name, channel);
     }
     for (name, handler) in crate::steps::handlers(file, crate::channels::facts(file), &timer, batches) {
@@ -70,7 +85,7 @@ fn build(file: &JobFile, settings: Settings, store: Arc<dyn Store>) -> Result<Re
     for job in &file.jobs {
         builder = builder.job(job.clone());
     }
-    builder.build().map_err(Failure::usage)
+    Ok(builder)
 }
 
 /// What the file and the flags say of this replica.

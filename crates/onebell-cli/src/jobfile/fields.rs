@@ -1,5 +1,5 @@
 //! Reads a table key by key and remembers which keys were asked for, so that every other one is an unknown key with the nearest
-//! right one beside it. Problems are collected, not returned: one wrong key does not hide the next.
+//! right one beside it. What [`super::keys`] does not describe cannot be read. Problems are collected, not returned: one wrong key does not hide the next.
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -8,6 +8,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::elsewhere::called;
+use super::keys::Table;
 use super::problem::Flaw;
 
 /// A value and where it stands.
@@ -33,14 +34,17 @@ impl Flaws {
         self.0.borrow().is_empty()
     }
 
-    pub(super) fn take(self) -> Vec<Flaw> {
-        self.0.into_inner()
+    /// Takes what was collected so far.
+    pub(super) fn drain(&self) -> Vec<Flaw> {
+        self.0.take()
     }
 }
 
 /// One table being read.
 pub(super) struct Fields<'t> {
     table: &'t DeTable<'t>,
+    /// The keys that it may have; none: they are names.
+    described: Option<&'static Table>,
     /// The table's header, or its braces.
     pub(super) span: Range<usize>,
     pub(super) flaws: &'t Flaws,
@@ -49,21 +53,40 @@ pub(super) struct Fields<'t> {
 }
 
 impl<'t> Fields<'t> {
-    pub(super) fn new(table: &'t DeTable<'t>, span: Range<usize>, flaws: &'t Flaws) -> Self {
-        Self { table, span, flaws, asked: RefCell::default(), refused: RefCell::default() }
+    pub(super) fn new(table: &'t DeTable<'t>, described: &'static Table, span: Range<usize>, flaws: &'t Flaws) -> Self {
+        Self { table, described: Some(described), span, flaws, asked: RefCell::default(), refused: RefCell::default() }
     }
 
-    /// The table that `node` is.
-    pub(super) fn open(node: &'t Node<'t>, flaws: &'t Flaws) -> Read<Self> {
+    /// The table that `node` is, with the keys that are described.
+    pub(super) fn open(node: &'t Node<'t>, described: &'static Table, flaws: &'t Flaws) -> Read<Self> {
+        Ok(Self { described: Some(described), ..Self::by_name(node, flaws)? })
+    }
+
+    /// The table that `node` is, whose keys are names.
+    pub(super) fn by_name(node: &'t Node<'t>, flaws: &'t Flaws) -> Read<Self> {
         match node.get_ref() {
-            DeValue::Table(table) => Ok(Self::new(table, node.span(), flaws)),
+            DeValue::Table(table) => Ok(Self {
+                table,
+                described: None,
+                span: node.span(),
+                flaws,
+                asked: RefCell::default(),
+                refused: RefCell::default(),
+            }),
             other => Err(expected("a table", other, node.span())),
         }
     }
 
     pub(super) fn get(&self, key: &'static str) -> Option<&'t Node<'t>> {
+        let described = self.may_have(key);
+        debug_assert!(described, "{key} is read, but jobfile::keys does not describe it");
         self.asked.borrow_mut().push(key);
-        self.table.get(key)
+        self.table.get(key).filter(|_| described)
+    }
+
+    /// Whether such a key belongs into this table at all.
+    pub(super) fn may_have(&self, key: &str) -> bool {
+        self.described.is_some_and(|table| table.key(key).is_some())
     }
 
     /// The place of a key that its reader refuses in words of its own; it is never offered for another.
@@ -86,7 +109,7 @@ impl<'t> Fields<'t> {
     /// As [`Self::read`], but it has to be there.
     pub(super) fn need<T>(&self, key: &'static str, example: &str, read: impl FnOnce(&'t Node<'t>) -> Read<T>) -> Option<T> {
         if self.table.get(key).is_none() {
-            self.asked.borrow_mut().push(key);
+            self.get(key);
             self.flaws.push(Flaw::new(self.span.clone(), format!("{key} is missing"), format!("write {key} = {example}")));
             return None;
         }

@@ -7,9 +7,10 @@ use onebell::model::JobDefinition;
 use toml::de::DeValue;
 
 use super::fields::{Fields, Flaws, Node, Read, expected, instead};
+use super::keys;
 use super::kind::KINDS;
 use super::problem::Flaw;
-use super::step::{self, Around, COMMON, ReadStep, Reference};
+use super::step::{self, Around, ReadStep, Reference};
 use super::values::{name, text};
 use super::{kind, notify, schedule};
 use crate::steps::spec::MESSAGE;
@@ -25,7 +26,7 @@ pub(super) struct ReadJob {
 pub(super) fn read<'t>(job: &str, at: Range<usize>, node: &'t Node<'t>, around: &Around<'t>) -> ReadJob {
     let mut definition = JobDefinition::new(job);
     let mut formerly = None;
-    match Fields::open(node, around.flaws) {
+    match Fields::open(node, &keys::JOB, around.flaws) {
         Err(flaw) => around.flaws.push(flaw.under(job)),
         Ok(fields) => {
             if job.trim().is_empty() {
@@ -85,7 +86,7 @@ fn several<'t>(nodes: &[&'t Node<'t>], around: &Around<'t>) -> Vec<ReadStep> {
     let mut previous: Option<String> = None;
     let mut read = Vec::new();
     for node in nodes {
-        let Some(fields) = around.flaws.keep(Fields::open(node, around.flaws)) else { continue };
+        let Some(fields) = around.flaws.keep(Fields::open(node, &keys::STEP, around.flaws)) else { continue };
         // A step among several is referred to by its name: it needs one.
         if !fields.has("name") {
             around.flaws.push(Flaw::new(fields.span.clone(), "name is missing", "write name = \"…\""));
@@ -100,11 +101,10 @@ fn several<'t>(nodes: &[&'t Node<'t>], around: &Around<'t>) -> Vec<ReadStep> {
 
 /// A step's key on a job with several steps would apply to none of them.
 fn refuse_step_keys(fields: &Fields<'_>, flaws: &Flaws) {
-    let of_kinds = kind::KINDS.iter().flat_map(|(kind, keys)| std::iter::once(kind).chain(*keys));
-    for key in COMMON.iter().chain(of_kinds) {
-        if let Some(at) = fields.key_span(key) {
-            fields.get(key);
-            flaws.push(Flaw::new(at, format!("{key} belongs to a step"), "move it below [[jobs.NAME.steps]]"));
+    for key in keys::STEP.keys() {
+        if let Some(at) = fields.key_span(key.name) {
+            fields.get(key.name);
+            flaws.push(Flaw::new(at, format!("{} belongs to a step", key.name), "move it below [[jobs.NAME.steps]]"));
         }
     }
 }

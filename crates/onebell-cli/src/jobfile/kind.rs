@@ -7,12 +7,14 @@ mod http;
 mod message;
 
 pub(super) use body::headers;
+pub(super) use http::METHODS;
 
 use std::collections::BTreeSet;
 
 use onebell::model::job::OnMessageFailed;
 
 use super::fields::Fields;
+use super::keys;
 use super::problem::Flaw;
 use super::step::{Around, Reference};
 use super::texts;
@@ -30,13 +32,14 @@ pub(super) struct Kind {
 }
 
 /// The kinds and the keys that only they have.
-pub(super) const KINDS: &[(&str, &[&str])] = &[
-    (COMMAND, &["shell", "env", "cwd", "exit_codes", "input", "output_cap"]),
-    (HTTP, &["input"]),
-    (SQL, &[]),
-    (APPLY, &[]),
-    (MESSAGE, &["for_each", "on_in_doubt", "on_message_failed"]),
+pub(super) const KINDS: &[(&str, &keys::Section)] = &[
+    (COMMAND, &keys::COMMAND_KEYS),
+    (HTTP, &keys::HTTP_KEYS),
+    (SQL, &keys::SQL_KEYS),
+    (APPLY, &keys::APPLY_KEYS),
+    (MESSAGE, &keys::MESSAGE_KEYS),
 ];
+
 /// Reads the kind's keys out of a step.
 pub(super) fn read<'t>(fields: &Fields<'t>, around: &Around<'t>) -> Kind {
     let there: Vec<&'static str> = KINDS.iter().map(|(kind, _)| *kind).filter(|kind| fields.has(kind)).collect();
@@ -73,7 +76,7 @@ pub(super) fn read<'t>(fields: &Fields<'t>, around: &Around<'t>) -> Kind {
 
 /// What is not there may be there misspelt: then the right word is offered.
 pub(super) fn offer(fields: &Fields<'_>) {
-    for (kind, _) in KINDS {
+    for (kind, _) in KINDS.iter().filter(|(kind, _)| fields.may_have(kind)) {
         fields.get(kind);
     }
 }
@@ -83,12 +86,14 @@ fn nothing(handler: &'static str) -> Kind {
 }
 
 fn refuse_keys_of_others(kind: &str, fields: &Fields<'_>) {
-    let keys_of = |wanted: &str| KINDS.iter().find(|(kind, _)| *kind == wanted).map_or(&[][..], |(_, keys)| keys);
-    let foreign: BTreeSet<&'static str> = KINDS.iter().flat_map(|(_, keys)| keys.iter().copied()).collect();
-    for key in foreign.into_iter().filter(|key| !keys_of(kind).contains(key)) {
-        if let Some(at) = fields.key_span(key) {
-            fields.get(key);
-            let owners: Vec<&str> = KINDS.iter().filter(|(_, keys)| keys.contains(&key)).map(|(owner, _)| *owner).collect();
+    let has = |section: &keys::Section, name: &str| section.keys.iter().any(|key| key.name == name);
+    let owners_of = |name: &str| KINDS.iter().filter(|(_, section)| has(section, name)).map(|(owner, _)| *owner).collect();
+    let of_kinds = KINDS.iter().flat_map(|(_, section)| section.keys).map(|key| key.name);
+    for key in of_kinds.collect::<BTreeSet<&'static str>>() {
+        let owners: Vec<&str> = owners_of(key);
+        if !owners.contains(&kind)
+            && let Some(at) = fields.refuse(key)
+        {
             let message = format!("{key} belongs to a {}, this is a {kind} step", owners.join(" or "));
             fields.flaws.push(Flaw::new(at, message, "remove it"));
         }

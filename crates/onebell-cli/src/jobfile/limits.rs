@@ -7,6 +7,7 @@ use toml::de::DeValue;
 
 use super::dates::{self, Wrong};
 use super::fields::{Fields, Flaws, Node, Read, expected};
+use super::keys;
 use super::problem::{Elsewhere, Flaw};
 use super::step::Around;
 use super::texts::{self, Origin};
@@ -34,7 +35,7 @@ fn day(node: &Node<'_>) -> Read<String> {
 fn except<'t>(node: &'t Node<'t>, folder: &Path, flaws: &'t Flaws) -> Read<Vec<String>> {
     match node.get_ref() {
         DeValue::Table(_) => {
-            let fields = Fields::open(node, flaws)?;
+            let fields = Fields::open(node, &keys::EXCEPT, flaws)?;
             let days = fields.need("file", "\"holidays.ics\"", |node| from_file(node, folder));
             fields.finish();
             Ok(days.unwrap_or_default())

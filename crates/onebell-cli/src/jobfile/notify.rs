@@ -6,6 +6,7 @@ use onebell::model::JobDefinition;
 use onebell::model::alarm::{AFTER_SKIPS_MAX, AlarmKind, Form, Notify};
 
 use super::fields::{Fields, Flaws, Node, Read};
+use super::keys;
 use super::kind::patience;
 use super::problem::Flaw;
 use super::settings::{ChannelConfig, known_channel};
@@ -48,7 +49,7 @@ impl Written {
 
 /// `notify` of `[defaults]`: whole, so that it can stand for every job.
 pub(super) fn of_defaults<'t>(node: &'t Node<'t>, channels: Channels<'_>, flaws: &'t Flaws) -> Read<Written> {
-    let fields = Fields::open(node, flaws)?;
+    let fields = Fields::open(node, &keys::NOTIFY, flaws)?;
     let written = table(&fields, channels, &Written::default());
     fields.finish();
     Ok(written)
@@ -61,7 +62,7 @@ pub(super) fn read<'t>(fields: &Fields<'t>, around: &Around<'t>, job: &mut JobDe
     job.finish_within = fields.read("finish_within", span);
     let base = around.defaults.notify.clone().unwrap_or_default();
     let own = fields.read("notify", |node| {
-        let table_fields = Fields::open(node, around.flaws)?;
+        let table_fields = Fields::open(node, &keys::NOTIFY, around.flaws)?;
         let written = table(&table_fields, channels, &base);
         table_fields.finish();
         // Only what could be read says what is missing.

@@ -9,11 +9,11 @@ use onebell::model::schedule::{Schedule, ScheduleError};
 use toml::de::DeValue;
 
 use super::fields::{Fields, Flaws, Node, Read, expected, instead};
-use super::limits;
 use super::problem::Flaw;
 use super::settings::{yes, zone};
 use super::step::Around;
 use super::values::{number, span, text, word};
+use super::{keys, limits};
 
 /// Reads schedules and policies of the job into `job`.
 pub(super) fn read<'t>(fields: &Fields<'t>, around: &Around<'t>, job: &mut JobDefinition) {
@@ -103,7 +103,7 @@ fn missed<'t>(node: &'t Node<'t>, flaws: &'t Flaws) -> Read<Missed> {
             other => Err(Flaw::new(node.span(), format!("{other:?} is not a choice here"), instead(other, &["latest", "skip"]))),
         },
         DeValue::Table(_) => {
-            let fields = Fields::open(node, flaws)?;
+            let fields = Fields::open(node, &keys::MISSED, flaws)?;
             let all = fields.need("all", "10", number(1, 100_000));
             fields.finish();
             Ok(all.map_or(Missed::Latest, Missed::All))

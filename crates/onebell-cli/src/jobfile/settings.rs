@@ -2,7 +2,6 @@
 
 pub(super) mod http;
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -14,6 +13,7 @@ use onebell::model::schedule::Schedule;
 use toml::de::DeValue;
 
 use super::fields::{Fields, Flaws, Node, Read, expected, instead};
+use super::keys;
 use super::notify::{self, Channels};
 use super::problem::Flaw;
 use super::values::{flag, name, number, retry, span, text, texts, word};
@@ -41,7 +41,7 @@ pub struct ReplicaSettings {
 }
 
 pub(super) fn replica<'t>(node: &'t Node<'t>, flaws: &'t Flaws) -> Read<ReplicaSettings> {
-    let fields = Fields::open(node, flaws)?;
+    let fields = Fields::open(node, &keys::REPLICA, flaws)?;
     let settings = ReplicaSettings {
         lease: fields.read("lease", |node| {
             let lease = span(node)?;
@@ -81,7 +81,7 @@ impl Default for Defaults {
 }
 
 pub(super) fn defaults<'t>(node: &'t Node<'t>, channels: Channels<'_>, flaws: &'t Flaws) -> Read<Defaults> {
-    let fields = Fields::open(node, flaws)?;
+    let fields = Fields::open(node, &keys::DEFAULTS, flaws)?;
     let mut defaults = Defaults::default();
     if let Some(zone) = fields.read("time_zone", zone) {
         defaults.time_zone = zone;
@@ -193,7 +193,7 @@ pub enum Tls {
 }
 
 impl Tls {
-    const ALL: &'static [Self] = &[Self::None, Self::Opportunistic, Self::StartTls, Self::Tls];
+    pub(super) const ALL: &'static [Self] = &[Self::None, Self::Opportunistic, Self::StartTls, Self::Tls];
 }
 
 impl std::fmt::Display for Tls {
@@ -207,19 +207,10 @@ impl std::fmt::Display for Tls {
     }
 }
 
-pub(super) fn channels<'t>(node: &'t Node<'t>, flaws: &'t Flaws) -> Read<BTreeMap<String, ChannelConfig>> {
-    let table = Fields::open(node, flaws)?;
-    let mut channels = BTreeMap::new();
-    for (channel, at, node) in table.entries() {
-        match Fields::open(node, flaws).map(|fields| one_channel(&fields, at)) {
-            Ok(Some(config)) => {
-                channels.insert(channel.to_owned(), config);
-            }
-            Ok(None) => {}
-            Err(flaw) => flaws.push(flaw.under(channel)),
-        }
-    }
-    Ok(channels)
+/// `[channels.NAME]`.
+pub(super) fn channel<'t>(name: &str, at: &Range<usize>, node: &'t Node<'t>, flaws: &'t Flaws) -> Option<ChannelConfig> {
+    let fields = Fields::open(node, &keys::CHANNEL, flaws).map_err(|flaw| flaw.under(name));
+    one_channel(&flaws.keep(fields)?, at.clone())
 }
 
 fn one_channel(fields: &Fields<'_>, at: Range<usize>) -> Option<ChannelConfig> {
@@ -318,7 +309,7 @@ pub(super) fn secret<'t>(node: &'t Node<'t>, flaws: &'t Flaws) -> Read<SecretRef
     match node.get_ref() {
         DeValue::String(text) => Ok(SecretRef::Text(text.clone().into_owned())),
         DeValue::Table(_) => {
-            let fields = Fields::open(node, flaws)?;
+            let fields = Fields::open(node, &keys::SECRET, flaws)?;
             let (env, file) = (fields.read("env", name), fields.read("file", name));
             fields.finish();
             match (env, file) {

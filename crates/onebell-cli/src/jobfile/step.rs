@@ -10,6 +10,7 @@ use onebell::model::job::{OnLost, UndoDefinition};
 use onebell::model::retry::RetryPolicy;
 
 use super::fields::{Fields, Flaws, Node, Read};
+use super::keys;
 use super::kind::{self, Kind};
 use super::problem::{Flaw, Source};
 use super::settings::{ChannelConfig, Defaults};
@@ -42,10 +43,6 @@ pub(super) struct ReadStep {
     /// Steps whose rows it takes: they have to come before it.
     pub(super) rows_of: Vec<Reference>,
 }
-
-/// Keys of a step that are not its kind's.
-pub(super) const COMMON: &[&str] =
-    &["name", "after", "timeout", "hard_limit", "retry", "on_lost", "undo", "queue", "priority", "on_message_failed"];
 
 /// Reads the step that stands in `fields`, which may be the job's own. `previous` is the step before it.
 pub(super) fn read<'t>(fields: &Fields<'t>, previous: Option<&str>, around: &Around<'t>) -> ReadStep {
@@ -81,7 +78,7 @@ pub(super) fn read<'t>(fields: &Fields<'t>, previous: Option<&str>, around: &Aro
 }
 
 fn undo<'t>(node: &'t Node<'t>, around: &Around<'t>) -> Read<(UndoDefinition, Vec<Reference>)> {
-    let fields = Fields::open(node, around.flaws)?;
+    let fields = Fields::open(node, &keys::UNDO, around.flaws)?;
     if fields.has("message") {
         return Err(Flaw::new(
             node.span(),

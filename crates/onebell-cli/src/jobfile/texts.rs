@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use toml::de::DeValue;
 
 use super::fields::{Fields, Flaws, Node, Read, expected};
+use super::keys;
 use super::problem::{Elsewhere, Flaw, Source};
 use super::values::{name, text};
 use crate::template::Templates;
@@ -58,7 +59,7 @@ pub(super) fn sql<'t>(node: &'t Node<'t>, folder: &Path, flaws: &'t Flaws) -> Re
     let written = match node.get_ref() {
         DeValue::String(_) => inline(node)?,
         DeValue::Table(_) => {
-            let fields = Fields::open(node, flaws)?;
+            let fields = Fields::open(node, &keys::STATEMENTS, flaws)?;
             let read = (fields.read("text", inline), fields.read("file", |node| file(node, folder)));
             let both = (fields.has("text"), fields.has("file"));
             fields.finish();

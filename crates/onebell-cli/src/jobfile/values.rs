@@ -6,6 +6,7 @@ use onebell::model::retry::RetryPolicy;
 use toml::de::DeValue;
 
 use super::fields::{Fields, Flaws, Node, Read, expected, instead};
+use super::keys;
 use super::problem::Flaw;
 
 /// The form of a duration, for remedies.
@@ -132,7 +133,7 @@ fn parse_duration(text: &str) -> Option<Duration> {
 
 /// Budget of a step: keys that are not written keep what `base` says.
 pub(super) fn retry<'t>(node: &'t Node<'t>, flaws: &'t Flaws, base: RetryPolicy) -> Read<RetryPolicy> {
-    let fields = Fields::open(node, flaws)?;
+    let fields = Fields::open(node, &keys::RETRY, flaws)?;
     let mut policy = base;
     if let Some(attempts) = fields.read("attempts", number(1, 1_000_000)) {
         policy.attempts = attempts;

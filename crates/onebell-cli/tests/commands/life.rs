@@ -14,7 +14,8 @@ async fn started(place: Place) -> (Site, Mail) {
     let site = Site::new(place, "").await;
     site.onebell(&["init"]).ended(0).says(&["onebell.toml", "pull.sql", "compute.sh", "reminder.txt", "next: onebell check"]);
     let file = site.read("onebell.toml");
-    assert!(file.contains("port = 2525"));
+    assert!(file.contains("port = 2525") && file.starts_with("#:schema onebell.schema.json\n"));
+    assert_eq!(site.read("onebell.schema.json").as_bytes(), site.onebell(&["schema"]).ended(0).stdout);
     site.write("onebell.toml", file.replace("port = 2525", &format!("port = {}", mail.port())));
     (site, mail)
 }

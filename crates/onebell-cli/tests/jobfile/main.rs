@@ -1,9 +1,15 @@
 //! What the job file promises: right files are read as written, wrong ones are told where, what, and what to write instead.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on ends")]
+
 mod http;
+mod include;
 mod notify;
+mod places;
 mod read;
+mod reference;
 mod refused;
+mod schema;
 
 use std::path::Path;
 

@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::carry::Carrying;
 use super::shared::Shared;
 use super::{Replica, ZoneData};
 use crate::handler::{Channel, Handler};
@@ -204,10 +205,17 @@ impl ReplicaBuilder {
 
     /// Checks everything and builds the replica; nothing is written yet.
     pub fn build(self) -> Result<Replica, BuildError> {
-        self.check_settings()?;
-        let carried = self.definitions.iter().map(|definition| self.carry(definition)).collect::<Result<Vec<_>, _>>()?;
-        let shared = Shared::new(self.store, self.settings, self.timer, self.zones, carried, self.handlers, self.channels);
+        let (store, settings) = (Arc::clone(&self.store), self.settings.clone());
+        let (timer, zones) = (Arc::clone(&self.timer), self.zones.clone());
+        let shared = Shared::new(store, settings, timer, zones, self.carrying()?);
         Ok(Replica { shared: Arc::new(shared) })
+    }
+
+    /// What it is to carry, if that and the settings are right.
+    pub(super) fn carrying(self) -> Result<Carrying, BuildError> {
+        self.check_settings()?;
+        let jobs = self.definitions.iter().map(|definition| self.carry(definition)).collect::<Result<Vec<_>, _>>()?;
+        Ok(Carrying { jobs, handlers: self.handlers, channels: self.channels })
     }
 
     fn carry(&self, definition: &JobDefinition) -> Result<Carried, BuildError> {

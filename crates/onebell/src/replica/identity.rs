@@ -1,9 +1,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::carry;
 use super::shared::Shared;
 use crate::model::ReplicaId;
-use crate::roles::scheduler::{RegisterError, register};
 use crate::store::{ReplicaInfo, StoreError};
 
 /// Between two tries while the store is away.
@@ -24,39 +24,36 @@ pub(super) async fn arrive(shared: &Arc<Shared>) -> Result<(), StoreError> {
 }
 
 async fn enlist(shared: &Arc<Shared>) -> Result<(), StoreError> {
+    let mut said = shared.said.lock().await;
     let id = random_id()?;
-    let roles = shared.settings.roles;
-    let mut info = ReplicaInfo {
-        id: id.clone(),
-        label: shared.settings.label.clone(),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        tzdata: if roles.scheduler { shared.zones.version().to_owned() } else { String::new() },
-        jobs: std::collections::BTreeMap::new(),
-        handlers: if roles.agent { shared.handlers.keys().cloned().collect() } else { Vec::new() },
-        queues: if roles.agent { shared.settings.queues.clone() } else { Vec::new() },
-        channels: if roles.relay { shared.channels.keys().cloned().collect() } else { Vec::new() },
-        lease: shared.settings.lease,
-    };
+    let info = info(shared, &id);
     let asked = shared.timer.elapsed();
     shared.store.enlist(&info).await?;
-    for carried in &shared.carried {
-        match register(shared.store.as_ref(), &shared.rules(), &id, carried).await {
-            Ok(job) => drop(info.jobs.insert(job, carried.hash.clone())),
-            Err(RegisterError::Store(error)) => return Err(error),
-            Err(error) => tracing::error!(%error, "the job is not carried; the others go on"),
-        }
-    }
-    // Only now does the replica say what it carries: a definition is carried once it is registered.
-    shared.store.enlist(&info).await?;
-    shared.jobs.send_replace(info.jobs.into_keys().collect());
+    *said = carry::announce(shared, info).await?;
     shared.vouch.send_modify(|vouch| {
         vouch.renewed_at = asked;
         vouch.term_after = shared.settings.term_after;
         vouch.kill_after = shared.settings.kill_after;
     });
-    tracing::info!(replica = %id, jobs = shared.carried.len(), "enlisted");
     shared.identity.send_replace(Some(id));
     Ok(())
+}
+
+/// What it says of itself, as yet without jobs.
+pub(super) fn info(shared: &Shared, id: &ReplicaId) -> ReplicaInfo {
+    let roles = shared.settings.roles;
+    let carrying = shared.carrying.borrow();
+    ReplicaInfo {
+        id: id.clone(),
+        label: shared.settings.label.clone(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        tzdata: if roles.scheduler { shared.zones.version().to_owned() } else { String::new() },
+        jobs: std::collections::BTreeMap::new(),
+        handlers: if roles.agent { carrying.handlers.keys().cloned().collect() } else { Vec::new() },
+        queues: if roles.agent { shared.settings.queues.clone() } else { Vec::new() },
+        channels: if roles.relay { carrying.channels.keys().cloned().collect() } else { Vec::new() },
+        lease: shared.settings.lease,
+    }
 }
 
 /// Leaves, as far as the store answers: a replica that cannot say so is found lost by the others.

@@ -120,7 +120,7 @@ pub(super) async fn end_when_idle(shared: Arc<Shared>) -> Result<(), StoreError>
     let mut idle_looks = 0;
     while idle_looks < 2 {
         shared.timer.sleep(shared.settings.poll.max(Duration::from_millis(100))).await;
-        let planned = !shared.jobs.borrow().is_empty() || shared.carried.is_empty();
+        let planned = !shared.jobs.borrow().is_empty() || shared.carrying.borrow().jobs.is_empty();
         let idle = planned && shared.is_empty_handed() && shared.store.is_idle().await.unwrap_or(false);
         idle_looks = if idle { idle_looks + 1 } else { 0 };
     }

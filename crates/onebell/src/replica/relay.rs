@@ -13,10 +13,15 @@ use crate::store::{MessageSettled, RelayStore};
 /// waited for up to its window.
 pub(super) async fn deliver(shared: Arc<Shared>) {
     let store: Arc<dyn RelayStore> = Arc::<dyn crate::store::Store>::clone(&shared.store);
-    let relay = Relay { store, timer: Arc::clone(&shared.timer), channels: shared.channels.clone() };
+    let mut carrying = shared.carrying.subscribe();
+    let channels = carrying.borrow_and_update().channels.clone();
+    let mut relay = Relay { store, timer: Arc::clone(&shared.timer), channels };
     let mut hands = Hands { tasks: JoinSet::new(), keys: HashSet::new(), unsure: false };
     loop {
         if shared.phase.is_working() {
+            if carrying.has_changed().unwrap_or(false) {
+                relay.channels = carrying.borrow_and_update().channels.clone();
+            }
             hands.take(&shared, &relay).await;
         } else if hands.tasks.is_empty() {
             return;

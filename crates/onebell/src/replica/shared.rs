@@ -6,14 +6,15 @@ use std::time::Duration;
 use tokio::sync::{Notify, watch};
 
 use super::builder::Settings;
+use super::carry::Carrying;
 use super::coalesce::Coalescing;
 use super::health::{Loop, Pulse};
 use super::phase::Phase;
 use super::zones::ZoneData;
-use crate::handler::{Channel, Handler, Stopper, Vouch};
+use crate::handler::{Stopper, Vouch};
 use crate::model::watch::Beat;
 use crate::model::{JobId, ReplicaId, StepId};
-use crate::roles::scheduler::{Carried, Rules};
+use crate::roles::scheduler::Rules;
 use crate::store::{Prevented, Settled, Store};
 use crate::time::Timer;
 
@@ -24,9 +25,9 @@ pub(super) struct Shared {
     pub(super) settings: Settings,
     pub(super) timer: Arc<dyn Timer>,
     pub(super) zones: ZoneData,
-    pub(super) carried: Vec<Carried>,
-    pub(super) handlers: BTreeMap<String, Arc<dyn Handler>>,
-    pub(super) channels: BTreeMap<String, Arc<dyn Channel>>,
+    pub(super) carrying: watch::Sender<Arc<Carrying>>,
+    /// Which definitions were last said to be carried, by their hash; held by whoever says it.
+    pub(super) said: tokio::sync::Mutex<BTreeMap<JobId, String>>,
     /// Who we are now: none before the first enlistment and between a loss and the next one.
     pub(super) identity: watch::Sender<Option<ReplicaId>>,
     /// Ids of the carried jobs, known after registration.
@@ -89,9 +90,7 @@ impl Shared {
         settings: Settings,
         timer: Arc<dyn Timer>,
         zones: ZoneData,
-        carried: Vec<Carried>,
-        handlers: BTreeMap<String, Arc<dyn Handler>>,
-        channels: BTreeMap<String, Arc<dyn Channel>>,
+        carrying: Carrying,
     ) -> Self {
         Self {
             begun: timer.elapsed(),
@@ -100,9 +99,8 @@ impl Shared {
             settings,
             timer,
             zones,
-            carried,
-            handlers,
-            channels,
+            carrying: watch::Sender::new(Arc::new(carrying)),
+            said: tokio::sync::Mutex::default(),
             identity: watch::Sender::new(None),
             jobs: watch::Sender::new(Arc::from([])),
             vouch: watch::Sender::new(Vouch::default()),

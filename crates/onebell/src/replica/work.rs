@@ -13,11 +13,16 @@ use crate::store::{AgentStore, ClaimedStep, Settled};
 /// The Agent's loop. It returns when the replica drains and the steps in hand have ended.
 pub(super) async fn take(shared: Arc<Shared>) {
     let store: Arc<dyn AgentStore> = Arc::<super::coalesce::Coalescing>::clone(&shared.agent_store);
-    let agent =
-        Agent { store, timer: Arc::clone(&shared.timer), handlers: shared.handlers.clone(), vouch: shared.vouch.subscribe() };
+    let mut carrying = shared.carrying.subscribe();
+    let handlers = carrying.borrow_and_update().handlers.clone();
+    let mut agent = Agent { store, timer: Arc::clone(&shared.timer), handlers, vouch: shared.vouch.subscribe() };
     let mut hands = Hands::default();
     loop {
         if shared.phase.is_working() {
+            // What is in hand keeps the handler that it began with.
+            if carrying.has_changed().unwrap_or(false) {
+                agent.handlers = carrying.borrow_and_update().handlers.clone();
+            }
             hands.fill(&shared, &agent).await;
         } else {
             hands.give_back(&agent).await;

@@ -79,5 +79,5 @@ pub async fn replica(path: &Path) -> Answer {
     let mut settings = run::settings(&file, &Run::default());
     settings.label = format!("{}/{}", orders.name, std::process::id());
     let database = Database::parse(&orders.database, Path::new("."))?;
-    run::carry(&file, &database, settings, &Watched::default()).await
+    run::carry(&file, &database, settings, &Watched::default(), None).await
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use toml::de::DeValue;
 
 use super::super::fields::{Fields, Node, Read, expected};
+use super::super::keys;
 use super::super::problem::Flaw;
 use super::super::step::{Around, Reference};
 use super::super::texts;
@@ -21,7 +22,7 @@ pub(super) fn read<'t>(fields: &Fields<'t>, around: &Around<'t>) -> Kind {
 }
 
 fn step<'t>(node: &'t Node<'t>, around: &Around<'t>, rows_of: &mut Vec<Reference>) -> Read<ApplyStep> {
-    let fields = Fields::open(node, around.flaws)?;
+    let fields = Fields::open(node, &keys::RECORDS, around.flaws)?;
     let output_of = fields.read("output_of", |node| Ok(Reference { step: name(node)?, span: node.span(), key: "output_of" }));
     let file = fields.read("file", name);
     let streams = [

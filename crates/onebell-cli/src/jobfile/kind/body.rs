@@ -71,7 +71,7 @@ pub(in crate::jobfile) fn headers<'t, T>(
     flaws: &'t super::super::fields::Flaws,
     read: impl Fn(&str, &'t Node<'t>) -> Read<T>,
 ) -> Read<BTreeMap<String, T>> {
-    let fields = Fields::open(node, flaws)?;
+    let fields = Fields::by_name(node, flaws)?;
     let mut headers: BTreeMap<String, T> = BTreeMap::new();
     for (key, at, node) in fields.entries() {
         if let Err(wrong) = check_name(key) {

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use toml::de::DeValue;
 
 use super::super::fields::{Fields, Node, Read, expected};
+use super::super::keys;
 use super::super::problem::Flaw;
 use super::super::settings::{secret, yes};
 use super::super::step::{Around, Reference};
@@ -58,7 +59,7 @@ pub(super) fn argv(node: &Node<'_>, shell: bool) -> Read<Vec<String>> {
 }
 
 fn env<'t>(node: &'t Node<'t>, around: &Around<'t>) -> Read<BTreeMap<String, SecretRef>> {
-    let fields = Fields::open(node, around.flaws)?;
+    let fields = Fields::by_name(node, around.flaws)?;
     let mut env = BTreeMap::new();
     for (key, at, node) in fields.entries() {
         if key.is_empty() || key.contains(['=', '\0']) {
@@ -73,7 +74,7 @@ fn env<'t>(node: &'t Node<'t>, around: &Around<'t>) -> Read<BTreeMap<String, Sec
 }
 
 fn exit_codes<'t>(node: &'t Node<'t>, around: &Around<'t>) -> Read<Codes> {
-    let fields = Fields::open(node, around.flaws)?;
+    let fields = Fields::open(node, &keys::EXIT_CODES, around.flaws)?;
     let codes = |node: &'t Node<'t>| list(node, "an array of exit codes", number(1, 255));
     let read = Codes {
         permanent: fields.read("permanent", codes).unwrap_or_default(),

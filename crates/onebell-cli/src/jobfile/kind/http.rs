@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use toml::de::DeValue;
 
 use super::super::fields::{Fields, Node, Read, expected};
+use super::super::keys;
 use super::super::problem::Flaw;
 use super::super::settings::http::{allow_hosts, proxy, signing};
 use super::super::settings::secret;
@@ -16,7 +17,7 @@ use crate::http::{Route, Target};
 use crate::secret::SecretRef;
 use crate::steps::spec::{HTTP, HttpStep};
 
-const METHODS: &[&str] = &["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"];
+pub(in crate::jobfile) const METHODS: &[&str] = &["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"];
 
 pub(super) fn read<'t>(fields: &Fields<'t>, around: &Around<'t>) -> Kind {
     let input = fields.read("input", |node| Ok(Reference { step: name(node)?, span: node.span(), key: "input" }));
@@ -48,7 +49,7 @@ fn alone(url: String) -> HttpStep {
 }
 
 fn request<'t>(node: &'t Node<'t>, around: &Around<'t>) -> Read<HttpStep> {
-    let fields = Fields::open(node, around.flaws)?;
+    let fields = Fields::open(node, &keys::REQUEST, around.flaws)?;
     let allow_hosts = fields.read("allow_hosts", allow_hosts);
     let url = fields.need("url", "\"https://example.com/close\"", |node| url(node, allow_hosts.as_deref(), around));
     let body = body::read(&fields, around);

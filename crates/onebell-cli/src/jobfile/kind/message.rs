@@ -9,6 +9,7 @@ use onebell::model::message::InDoubtPolicy;
 use onebell::model::retry::RetryPolicy;
 
 use super::super::fields::{Fields, Node, Read};
+use super::super::keys;
 use super::super::notify::Channels;
 use super::super::problem::Flaw;
 use super::super::settings::known_channel;
@@ -48,7 +49,7 @@ fn message<'t>(
     on_in_doubt: Option<InDoubtPolicy>,
     retry: RetryPolicy,
 ) -> Read<MessageStep> {
-    let fields = Fields::open(node, around.flaws)?;
+    let fields = Fields::open(node, &keys::MESSAGE, around.flaws)?;
     let channels = Channels { read: around.channels, names: around.channel_names };
     let channel = fields.need("channel", "\"mail\"", |node| known_channel(node, channels)).unwrap_or_default();
     // Written into the definition, so that a run keeps the policy that it was opened with.
@@ -146,7 +147,7 @@ fn text_or_file<'t>(fields: &Fields<'t>, (here, in_file): (&'static str, &'stati
 }
 
 fn headers<'t>(node: &'t Node<'t>, around: &Around<'t>) -> Read<BTreeMap<String, String>> {
-    let fields = Fields::open(node, around.flaws)?;
+    let fields = Fields::by_name(node, around.flaws)?;
     let mut headers = BTreeMap::new();
     for (key, at, node) in fields.entries() {
         let is_name = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_graphic() && byte != b':');
@@ -162,7 +163,7 @@ fn headers<'t>(node: &'t Node<'t>, around: &Around<'t>) -> Read<BTreeMap<String,
 }
 
 fn for_each<'t>(node: &'t Node<'t>, around: &Around<'t>, rows_of: &mut Vec<Reference>) -> Read<Rows> {
-    let fields = Fields::open(node, around.flaws)?;
+    let fields = Fields::open(node, &keys::ROWS, around.flaws)?;
     let sources = ["output_of", "csv", "ndjson", "sql"];
     let there = sources.iter().filter(|key| fields.has(key)).count();
     let output_of = fields.read("output_of", |node| {

@@ -14,7 +14,7 @@ use super::secret;
 use crate::http::{Question, Route, Signer, Target, check_value};
 use crate::secret::SecretRef;
 
-const METHODS: &[&str] = &["POST", "PUT", "PATCH"];
+pub(in crate::jobfile) const METHODS: &[&str] = &["POST", "PUT", "PATCH"];
 
 /// A receiver of webhooks.
 #[derive(Debug, Clone, PartialEq, Eq)]
