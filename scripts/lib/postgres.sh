@@ -82,7 +82,7 @@ find_postgres_18() {
 }
 
 # start_cluster MAJOR BIN: a fresh cluster below $scratch; exports its URL. Without fsync a crash of the *machine* could
-# lose it, which no test is about; synchronous_commit stays on, as in production.
+# lose it, which no test is about; synchronous_commit stays on, as in production. ONEBELL_TEST_FSYNC=on for what measures.
 start_cluster() {
   local major=$1 bin=$2 home=$scratch/$1
   as_server mkdir -m 700 -- "$home"
@@ -94,8 +94,8 @@ unix_socket_directories = '$home'
 unix_socket_permissions = 0700
 port = 5432
 max_connections = 200
-fsync = off
-full_page_writes = off
+fsync = ${ONEBELL_TEST_FSYNC:-off}
+full_page_writes = ${ONEBELL_TEST_FSYNC:-off}
 synchronous_commit = on
 timezone = 'UTC'
 log_timezone = 'UTC'

@@ -162,6 +162,8 @@ fn sqlite_limit(path: &Path, records: usize) -> f64 {
 /// COPY of everything, and one INSERT from it into a table of the ledger's shape.
 async fn postgres_limit(url: &str, records: usize) -> f64 {
     let client = connect(url).await;
+    let fsync: String = client.query_one("SHOW fsync", &[]).await.unwrap().get(0);
+    assert_eq!(fsync, "on", "a server that does without is no measure");
     client
         .batch_execute(
             "DROP TABLE IF EXISTS public.ledger; CREATE TABLE public.ledger (scope text COLLATE \"C\" NOT NULL, \
