@@ -201,7 +201,6 @@ async fn postgres_limit(url: &str, records: usize) -> f64 {
     rate
 }
 
-#[expect(clippy::disallowed_methods, reason = "the connection is driven beside the bench")]
 async fn connect(url: &str) -> Client {
     let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
     tokio::spawn(connection);

@@ -119,6 +119,7 @@ async fn i12_a_scheduler_rests_until_the_next_slot_unless_something_waits(world:
     let job = world
         .register_at(&with(cron("j", "*/10 * * * *", "UTC"), |job| job.overlap = Overlap::Skip), "2026-11-29T10:00:00Z")
         .await;
+    world.carried.lock().unwrap().push(job.clone());
     let (slot, jobs) = (at("2026-11-29T10:10:00Z"), std::slice::from_ref(&job));
     let looks = async || world.store.rest(jobs).await.unwrap();
     let rest = looks().await;
