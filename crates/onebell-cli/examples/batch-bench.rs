@@ -20,6 +20,8 @@ use tokio_postgres::{Client, NoTls};
 /// As `apply` commits them unless it is told otherwise.
 const CHUNK: usize = 1_000;
 const ROUNDS: usize = 3;
+/// Measured over a ledger of some size.
+const NEXT: usize = 50_000;
 
 fn main() {
     let mut args: Vec<String> = std::env::args().skip(1).collect();
@@ -96,19 +98,24 @@ impl Bench {
         println!("| {name} | {limit:.0} | {first:.0} | {ratio:.2} | {again:.0} | {whole:.0} | {whole_ratio:.2} |");
     }
 
-    /// As many new records over an ever larger ledger.
+    /// New records over an ever larger ledger, beside the limit over a table as large.
     fn deep(&self, database: &str, most: usize) {
-        const NEXT: usize = 50_000;
-        println!("| effects in the ledger | records/s of the next {NEXT} |");
-        println!("|---|---|");
+        println!("| effects in the ledger | limit, records/s of the next {NEXT} | apply | ratio |");
+        println!("|---|---|---|---|");
+        let migrated =
+            Command::new(&self.program).arg("migrate").env("ONEBELL_DATABASE", database).current_dir(&self.folder).output();
+        assert!(migrated.unwrap().status.success());
+        let runtime = tokio::runtime::Runtime::new().unwrap();
         let mut there = 0;
         for size in [10_000, 100_000, 1_000_000, 10_000_000].into_iter().filter(|size| *size <= most) {
-            self.file("fill.ndjson", there, size - there);
-            self.apply(database, "deep", "fill.ndjson", size - there, &["--chunk", "10000"]);
             self.file("next.ndjson", size, NEXT);
+            let limit = match database.strip_prefix("sqlite:") {
+                Some(path) => sqlite_filled(Path::new(path), there, size),
+                None => runtime.block_on(postgres_filled(database, there, size)),
+            };
             let rate = self.apply(database, "deep", "next.ndjson", NEXT, &[]);
             there = size + NEXT;
-            println!("| {size} | {rate:.0} |");
+            println!("| {size} | {limit:.0} | {rate:.0} | {:.2} |", rate / limit);
         }
     }
 }
@@ -142,13 +149,20 @@ fn sqlite_limit(path: &Path, records: usize) -> f64 {
              payload TEXT NOT NULL, created_at INTEGER NOT NULL, PRIMARY KEY (scope, key)) STRICT, WITHOUT ROWID",
         )
         .unwrap();
-    let rows: Vec<(String, String, String)> = (0..records).map(|n| (key(n), fingerprint(n), payload(n))).collect();
+    sqlite_chunks(&mut connection, 0, records)
+}
+
+fn sqlite_chunks(connection: &mut Connection, from: usize, records: usize) -> f64 {
+    let rows: Vec<(String, String, String)> = (from..from + records).map(|n| (key(n), fingerprint(n), payload(n))).collect();
     let begun = Instant::now();
     for (at, chunk) in rows.chunks(CHUNK).enumerate() {
         let transaction = connection.transaction().unwrap();
         {
             let mut insert = transaction
-                .prepare_cached("INSERT INTO ledger VALUES ('s', ?1, ?2, ?3, ?4, 0) ON CONFLICT (scope, key) DO NOTHING")
+                .prepare_cached(
+                    "INSERT INTO ledger (scope, key, fingerprint, amount, payload, created_at) VALUES ('s', ?1, ?2, ?3, ?4, 0) \
+                     ON CONFLICT (scope, key) DO NOTHING",
+                )
                 .unwrap();
             for (n, (key, fingerprint, payload)) in chunk.iter().enumerate() {
                 insert.execute((key, fingerprint, (at * CHUNK + n) as i64, payload)).unwrap();
@@ -157,6 +171,64 @@ fn sqlite_limit(path: &Path, records: usize) -> f64 {
         transaction.commit().unwrap();
     }
     records as f64 / begun.elapsed().as_secs_f64()
+}
+
+/// Fills the ledger, and a table of its shape, up to `size`; then the limit over that table.
+fn sqlite_filled(path: &Path, there: usize, size: usize) -> f64 {
+    let mut connection = Connection::open(path).unwrap();
+    connection.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -16000").unwrap();
+    let mut numbers: Vec<usize> = (there..size).collect();
+    numbers.sort_unstable_by_key(|n| key(*n));
+    let transaction = connection.transaction().unwrap();
+    {
+        let mut fill = transaction
+            .prepare(
+                "INSERT INTO onebell_effects (scope, key, fingerprint, amount, payload, created_at) VALUES ('deep', ?1, ?2, 1, ?3, 0)",
+            )
+            .unwrap();
+        for n in numbers {
+            fill.execute((key(n), fingerprint(n), payload(n))).unwrap();
+        }
+    }
+    let shape: String =
+        transaction.query_row("SELECT sql FROM sqlite_schema WHERE name = 'onebell_effects'", [], |row| row.get(0)).unwrap();
+    transaction.execute_batch("DROP TABLE IF EXISTS ledger").unwrap();
+    transaction.execute_batch(&shape.replacen("onebell_effects", "ledger", 1)).unwrap();
+    transaction
+        .execute_batch(
+            "INSERT INTO ledger (scope, key, fingerprint, amount, payload, created_at) \
+             SELECT 's', key, fingerprint, amount, payload, 0 FROM onebell_effects WHERE scope = 'deep' ORDER BY key",
+        )
+        .unwrap();
+    transaction.commit().unwrap();
+    connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
+    sqlite_chunks(&mut connection, size, NEXT)
+}
+
+/// The same over PostgreSQL.
+async fn postgres_filled(url: &str, there: usize, size: usize) -> f64 {
+    let client = connect(url).await;
+    client.batch_execute("ALTER TABLE onebell.effects DROP CONSTRAINT IF EXISTS effects_pkey").await.unwrap();
+    for from in (there..size).step_by(1_000_000) {
+        let mut lines = String::new();
+        for n in from..size.min(from + 1_000_000) {
+            lines.push_str(&format!("deep\t{}\t{}\t1\t{}\t2026-01-01Z\n", key(n), fingerprint(n), payload(n)));
+        }
+        let into = "COPY onebell.effects (scope, key, fingerprint, amount, payload, created_at) FROM STDIN";
+        copy(&client, into, lines).await;
+    }
+    client
+        .batch_execute(
+            "ALTER TABLE onebell.effects ADD CONSTRAINT effects_pkey PRIMARY KEY (scope, key); DROP TABLE IF EXISTS public.ledger; \
+             CREATE TABLE public.ledger AS SELECT scope, key, decode(fingerprint, 'hex') AS fingerprint, amount, payload::jsonb, \
+             created_at FROM onebell.effects; ALTER TABLE public.ledger ADD PRIMARY KEY (scope, key)",
+        )
+        .await
+        .unwrap();
+    for quiet in ["VACUUM ANALYZE onebell.effects", "VACUUM ANALYZE public.ledger", "CHECKPOINT"] {
+        client.batch_execute(quiet).await.unwrap();
+    }
+    postgres_next(&client, size, NEXT).await
 }
 
 /// COPY of everything, and one INSERT from it into a table of the ledger's shape.
@@ -172,8 +244,14 @@ async fn postgres_limit(url: &str, records: usize) -> f64 {
         )
         .await
         .unwrap();
+    let rate = postgres_next(&client, 0, records).await;
+    client.batch_execute("DROP TABLE public.ledger").await.unwrap();
+    rate
+}
+
+async fn postgres_next(client: &Client, from: usize, records: usize) -> f64 {
     let mut lines = String::new();
-    for n in 0..records {
+    for n in from..from + records {
         lines.push_str(&format!("{}\t\\\\x{}\t{}\t{}\n", key(n), fingerprint(n), n, payload(n)));
     }
     let begun = Instant::now();
@@ -183,22 +261,24 @@ async fn postgres_limit(url: &str, records: usize) -> f64 {
         )
         .await
         .unwrap();
-    let sink = client.copy_in("COPY items FROM STDIN").await.unwrap();
-    let mut sink = std::pin::pin!(sink);
-    let all = Bytes::from(lines);
-    for at in (0..all.len()).step_by(1 << 20) {
-        sink.send(all.slice(at..all.len().min(at + (1 << 20)))).await.unwrap();
-    }
-    sink.finish().await.unwrap();
+    copy(client, "COPY items FROM STDIN", lines).await;
     client
         .batch_execute(
             "INSERT INTO public.ledger SELECT 's', key, fingerprint, amount, payload, now() FROM items ON CONFLICT DO NOTHING; COMMIT",
         )
         .await
         .unwrap();
-    let rate = records as f64 / begun.elapsed().as_secs_f64();
-    client.batch_execute("DROP TABLE public.ledger").await.unwrap();
-    rate
+    records as f64 / begun.elapsed().as_secs_f64()
+}
+
+async fn copy(client: &Client, into: &str, lines: String) {
+    let sink = client.copy_in(into).await.unwrap();
+    let mut sink = std::pin::pin!(sink);
+    let all = Bytes::from(lines);
+    for at in (0..all.len()).step_by(1 << 20) {
+        sink.send(all.slice(at..all.len().min(at + (1 << 20)))).await.unwrap();
+    }
+    sink.finish().await.unwrap();
 }
 
 async fn connect(url: &str) -> Client {

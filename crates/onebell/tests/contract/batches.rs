@@ -13,6 +13,7 @@ mod postgres_only {
     use super::*;
 
     contract!(postgres only:
+        a_chunk_that_cannot_be_serialized_for_real_is_repeated_and_applied_once,
         a_chunk_that_is_never_let_through_stays_pending_and_can_be_gone_on_with,
         k10_01_a_chunk_whose_commit_or_its_answer_is_lost_is_applied_once,
         two_readers_that_deadlock_for_real_are_both_applied,
@@ -494,4 +495,26 @@ async fn a_chunk_that_is_never_let_through_stays_pending_and_can_be_gone_on_with
     assert_eq!((view.counts, view.checkpoint), (Counts::default(), None));
     let good = with_sql(chunk(0, vec![record(0, "E1", 1)], true), PUTS);
     assert_eq!(world.applies(&claim, &good).await, counts(1, 0, 0, 0, 0));
+}
+
+/// The one 40001 that the server itself raises between transactions as ours: the row that one waits for moves to another partition.
+async fn a_chunk_that_cannot_be_serialized_for_real_is_repeated_and_applied_once(world: World) {
+    world.sql("CREATE TABLE accounts (id text, region int, n bigint NOT NULL) PARTITION BY LIST (region)").await.unwrap();
+    world.sql("CREATE TABLE north PARTITION OF accounts FOR VALUES IN (1)").await.unwrap();
+    world.sql("CREATE TABLE south PARTITION OF accounts FOR VALUES IN (2)").await.unwrap();
+    world.sql("INSERT INTO accounts VALUES ('a', 1, 0)").await.unwrap();
+    let proxy = onebell_testkit::Proxy::before_url(world.url());
+    let name = world.url().rsplit('/').next().and_then(|name| name.split('?').next()).unwrap();
+    let store = world.another_through(&proxy.url(name)).await;
+    let (claim, ..) = world.opened(&opens(alone("a"))).await;
+    let held = super::held::Held::by(&world, "UPDATE accounts SET region = 2 WHERE id = 'a'").await;
+    let adds = "UPDATE accounts SET n = n + (SELECT sum(amount) FROM chunk) WHERE id = 'a'";
+    let chunk = with_sql(chunk(0, vec![record(0, "E1", 100)], true), adds);
+    let applies = tokio::spawn(async move { applied_in_the_end(&*store, &claim, &chunk).await });
+    held.until_waiting(1).await;
+    held.commit().await;
+    assert_eq!(applies.await.unwrap(), counts(1, 0, 0, 0, 0));
+    assert!(proxy.refusals("40001") > 0, "the server said so");
+    assert_eq!(world.number("SELECT CAST(sum(n) AS bigint) FROM accounts").await, 100);
+    assert_eq!(world.paid().await, (1, "100".to_owned(), 0));
 }
