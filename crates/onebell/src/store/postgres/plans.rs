@@ -240,3 +240,31 @@ async fn a_pass_over_a_hundred_thousand_schedules_reads_only_what_is_due() {
         a_pass_reads_what_is_due(&client, &format!("on {version}")).await;
     }
 }
+
+/// A scope that came after the last look at the statistics counts as one row to the planner, and may have many.
+#[tokio::test]
+async fn a_scope_that_no_statistics_know_is_read_by_its_identities() {
+    for version in VERSIONS {
+        let database = fresh_database(version).await;
+        drop(PostgresStore::builder(&database.url).connect_and_migrate().await.unwrap());
+        let (client, connection) = database.url.parse::<Config>().unwrap().connect(NoTls).await.unwrap();
+        tokio::spawn(connection);
+        let fill = |scope: &str| {
+            format!(
+                "INSERT INTO onebell.effects (scope, key, fingerprint, payload, created_at) \
+                 SELECT '{scope}', 'e' || n, 'f', '{{}}', now() FROM generate_series(1, 30000) n"
+            )
+        };
+        client.batch_execute(&fill("known")).await.unwrap();
+        client.batch_execute("ALTER TABLE onebell.effects SET (autovacuum_enabled = off)").await.unwrap();
+        client.batch_execute("VACUUM ANALYZE onebell.effects").await.unwrap();
+        client.batch_execute(&fill("late")).await.unwrap();
+        let keys = || texts((1..=500).map(|n| format!("e{n}")).collect());
+        let second = Duration::from_secs(60);
+        client.batch_execute(&Limits { statement: second, lock: second, idle: second }.begin_write()).await.unwrap();
+        let values = [value("late".to_owned(), Type::TEXT), keys(), keys()];
+        let plan = carried_out(&client, &sql::READ_BATCH_EFFECTS, &values).await;
+        client.batch_execute("ROLLBACK").await.unwrap();
+        assert!(most_rows(&plan) <= 500, "on {version}:\n{plan}");
+    }
+}

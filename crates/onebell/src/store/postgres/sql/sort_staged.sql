@@ -6,7 +6,8 @@ FROM (
                 WHEN e.failed IS NOT NULL THEN 'failed'
                 WHEN e.batch_id = $2 AND s.byte = min(s.byte) OVER (PARTITION BY s.key) THEN 'applied'
                 ELSE 'already' END AS outcome
-    FROM onebell.staged s LEFT JOIN onebell.effects e ON e.scope = $1 AND e.key = s.key
+    FROM onebell.staged s
+        LEFT JOIN LATERAL (SELECT o.* FROM onebell.effects o WHERE o.scope = $1 AND o.key = s.key OFFSET 0) e ON true
     WHERE s.batch_id = $2
 ) s
 GROUP BY s.outcome
