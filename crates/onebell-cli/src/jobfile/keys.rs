@@ -1,6 +1,6 @@
 //! Every key of the job file: its place, type, default, allowed words, meaning and an example.
 //!
-//! The reader can read no key that is not here ([`super::fields`]); the reference page and the JSON Schema are made of nothing else.
+//! The reader can read no key that is not here (`fields`); the reference page and the JSON Schema are made of nothing else.
 //! Here is no reading and no judging.
 
 mod channels;
