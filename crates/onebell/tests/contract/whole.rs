@@ -24,6 +24,7 @@ mod postgres_only {
 
     contract!(postgres only:
         a_move_whose_commit_or_its_answer_is_lost_happens_once,
+        a_move_that_takes_longer_than_the_claim_is_refused_and_leaves_nothing,
         i3_the_move_locks_its_batch_last_and_whoever_lost_it_meanwhile_moves_nothing,
     );
 
@@ -42,6 +43,18 @@ mod postgres_only {
             assert_eq!(world.paid().await.0, 2 * (n + 1));
         }
         assert_eq!(world.number("SELECT CAST(sum(amount) AS bigint) FROM payments").await, 400);
+    }
+
+    async fn a_move_that_takes_longer_than_the_claim_is_refused_and_leaves_nothing(world: World) {
+        let open = with(whole(alone("a")), |open| open.timeout = Duration::from_millis(200));
+        let (claim, ..) = world.opened(&open).await;
+        let row = "INSERT INTO {effects} (scope, key, fingerprint, payload, created_at) VALUES ('pay', 'E2', 'f', '{}', now())";
+        let held = Held::by(&world, row).await;
+        let last = chunk(0, vec![record(0, "E1", 100), record(1, "E2", 250)], true);
+        let ChunkAnswer::Refused(why) = world.store.apply_chunk(&claim, &last).await.unwrap() else { panic!("moved") };
+        assert!(why.contains("longer timeout"), "{why}");
+        held.roll_back().await;
+        assert_eq!(world.applies(&claim, &last).await, counts(2, 0, 0, 0, 0));
     }
 
     async fn i3_the_move_locks_its_batch_last_and_whoever_lost_it_meanwhile_moves_nothing(world: World) {
@@ -77,6 +90,7 @@ contract!(
     i4_nothing_of_a_whole_is_there_before_its_last_chunk_and_all_of_it_after,
     i5_a_conflict_withholds_the_whole_and_names_itself,
     i5_a_whole_ends_as_its_chunks_would_have,
+    statements_that_take_longer_than_the_claim_are_refused_and_leave_nothing,
     what_was_put_aside_is_swept_when_its_batch_is_over,
 );
 
@@ -347,4 +361,24 @@ async fn a_service_reads_a_source_in_a_step_stops_and_goes_on_where_it_was(world
     assert_eq!(world.paid().await, (4, "40".to_owned(), 0));
     let statuses: Vec<_> = world.store.batches(None, None, 10).await.unwrap().into_iter().map(|view| view.status).collect();
     assert_eq!(statuses, ["done"], "it was one batch over two attempts");
+}
+
+/// They write as they go: what is interrupted in the middle of a write is the hard case.
+const NEVER_ENDS: &str = "INSERT INTO payments (id, amount) WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) \
+                          SELECT key || '/' || i, 0 FROM chunk, n";
+
+async fn statements_that_take_longer_than_the_claim_are_refused_and_leave_nothing(world: World) {
+    accounts(&world).await;
+    for (atomic, source) in [(false, "chunks"), (true, "whole")] {
+        let open = with(opens(alone("a")), |open| {
+            (open.atomic, open.source, open.timeout) = (atomic, source.to_owned(), Duration::from_millis(300));
+        });
+        let (claim, ..) = world.opened(&open).await;
+        let last = chunk(0, vec![record(0, source, 100)], true);
+        let answer = world.store.apply_chunk(&claim, &with_sql(last.clone(), NEVER_ENDS)).await;
+        assert!(matches!(answer, Ok(ChunkAnswer::Refused(_))), "{source}: {answer:?}");
+        assert_eq!(world.number("SELECT count(*) FROM payments WHERE id LIKE '%/%'").await, 0, "{source}");
+        assert_eq!(world.rows("effects", &format!("key = '{source}'")).await, 0, "{source}");
+        assert_eq!(world.applies(&claim, &with_sql(last, PUTS)).await, counts(1, 0, 0, 0, 0), "{source}: it goes on");
+    }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::super::columns::{count, int, span};
+use super::super::error::Failure;
 use super::super::group::{Memory, Remembered};
 use super::super::statements::Statement as S;
 use super::super::transaction::{Outcome, Tx};
@@ -37,6 +38,17 @@ pub(super) fn apply(tx: &Tx<'_>, claim: &BatchClaim, chunk: &Chunk, memory: &Mem
     if let Some(Remembered::Refused(error) | Remembered::Late(error)) = memory.recall() {
         return Ok(ChunkAnswer::Refused(error));
     }
+    match decide(tx, claim, chunk, memory)? {
+        // A write that was interrupted has taken the whole transaction with it: there is nothing to commit.
+        ChunkAnswer::Refused(error) if tx.connection.is_autocommit() => {
+            memory.keep(Remembered::Late(error.clone()));
+            Err(Failure::Again(error))
+        }
+        answer => Ok(answer),
+    }
+}
+
+fn decide(tx: &Tx<'_>, claim: &BatchClaim, chunk: &Chunk, memory: &Memory) -> Outcome<ChunkAnswer> {
     if !holds(tx, claim.step())? {
         return Ok(ChunkAnswer::Superseded);
     }
@@ -60,7 +72,7 @@ pub(super) fn apply(tx: &Tx<'_>, claim: &BatchClaim, chunk: &Chunk, memory: &Mem
                 Ok(met) => sorting.met(met),
                 Err(message) => {
                     wrong = Some(message);
-                    return Err(super::super::error::Failure::Refused(String::new()));
+                    return Err(Failure::Refused(String::new()));
                 }
             }
         }
