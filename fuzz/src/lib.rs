@@ -84,6 +84,10 @@ pub fn expression(bytes: &[u8]) {
     if let Ok(every) = jobfile::duration(expression) {
         fires(&ScheduleDefinition { when: When::Every(every), time_zone: zone.to_owned(), dst: Dst::Vixie }, after);
     }
+    // A rule begins at the instant that the third line names, as if it were local.
+    let start = after.to_string();
+    let rrule = When::Rrule { rule: expression.to_owned(), start: start.trim_end_matches('Z').to_owned() };
+    fires(&ScheduleDefinition { when: rrule, time_zone: zone.to_owned(), dst: Dst::Vixie }, after);
     for seconds in [false, true] {
         for dst in Dst::ALL {
             let when = When::Cron { expression: expression.to_owned(), seconds };
