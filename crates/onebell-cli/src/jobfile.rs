@@ -6,6 +6,7 @@
 
 mod dates;
 mod document;
+mod doubts;
 mod elsewhere;
 mod fields;
 mod include;
@@ -32,6 +33,7 @@ use std::path::{Path, PathBuf};
 use onebell::model::JobDefinition;
 
 pub use dates::days_of_file;
+pub use doubts::of_job as doubts;
 pub use page::page;
 pub use problem::{Problem, Report};
 pub use promise::{Promise, StepPromise, promises};

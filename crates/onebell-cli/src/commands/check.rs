@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::answer::{Answer, Failure, json, line};
 use crate::args::{Common, Format};
-use crate::jobfile::{JobFile, StepPromise, promises};
+use crate::jobfile::{JobFile, StepPromise, doubts, promises};
 
 #[derive(Serialize)]
 struct Checked {
@@ -20,7 +20,7 @@ struct Checked {
 pub fn check(common: &Common) -> Answer {
     let file = JobFile::load(&common.file).map_err(Failure::usage)?;
     let now = onebell::time::host_now();
-    let checked = file.jobs.iter().map(|job| checked(job, now)).collect::<Result<Vec<_>, _>>()?;
+    let checked = file.jobs.iter().map(|job| checked(job, &file, now)).collect::<Result<Vec<_>, _>>()?;
     if common.format == Format::Json {
         return json(&serde_json::json!({ "jobs": checked }));
     }
@@ -44,6 +44,9 @@ pub fn check(common: &Common) -> Answer {
             }
         }
     }
+    if checked.is_empty() {
+        line("  warning: there is no job in it; one begins with [jobs.NAME]");
+    }
     let jobs = if checked.len() == 1 { "1 job".to_owned() } else { format!("{} jobs", checked.len()) };
     line(format!("{} is good: {jobs}", common.file.display()));
     Ok(())
@@ -52,15 +55,16 @@ pub fn check(common: &Common) -> Answer {
 /// So many slots are looked at for the next ones that run.
 const LOOKED_AT: usize = 10_000;
 
-fn checked(job: &onebell::model::JobDefinition, now: onebell::model::Moment) -> Result<Checked, Failure> {
+fn checked(job: &onebell::model::JobDefinition, file: &JobFile, now: onebell::model::Moment) -> Result<Checked, Failure> {
     let parsed = Schedule::of_job(job, onebell::replica::ZoneData::newest().zones()).map_err(Failure::usage)?;
     let slots = std::iter::successors(next_slot(&parsed, now), |slot| next_slot(&parsed, slot.at));
     // Slots of every second may be excluded for years.
     let next = slots.take(LOOKED_AT).filter(|slot| slot.opens()).map(|slot| slot.at).take(3).collect::<Vec<_>>();
+    let queues = file.replica.queues.clone().unwrap_or_else(|| onebell::replica::Settings::default().queues);
     Ok(Checked {
         job: job.name.clone(),
         schedules: job.schedules.iter().map(crate::jobfile::describe).collect(),
-        warnings: warnings(job, &parsed, now, next.is_empty()),
+        warnings: warnings(job, &parsed, now, next.is_empty()).into_iter().chain(doubts(job, &queues)).collect(),
         next,
         steps: promises(job),
     })

@@ -22,7 +22,7 @@ pub static JOB_SHAPE: Shape = Keys(&JOB);
 pub static JOB_KEYS: Section = Section {
     title: "`[jobs.NAME]`",
     meaning: "A job of one step carries the step's keys itself; a job of several has them under `[[jobs.NAME.steps]]`. Without \
-              `schedule`, `every`, `at` and `rrule` it runs on request only.",
+              `schedule`, `every`, `at` and `rrule` it runs on request only; several of them add to one another.",
     keys: &[
         key("description", Text, Same("\"\""), "one line for people", "\"Monthly reminders\""),
         key("formerly", Name, Nothing, "an earlier name: id, cursor and keys stay", "\"old-name\""),
@@ -64,7 +64,7 @@ pub static JOB_KEYS: Section = Section {
             Keys(&NOTIFY),
             Said("of `[defaults]`"),
             "what of the job is told, and where",
-            "{ channel = \"mail\", to = \"ops@example.com\", on = [\"failed\"] }",
+            "{ channel = \"mail\", to = \"ops@example.com\", on = [\"failed\", \"parked\"] }",
         ),
         key(
             "steps",

@@ -31,7 +31,8 @@ pub static NOTIFY: Table = Table { name: "notify", sections: &[&NOTIFY_KEYS], on
 /// `notify = { … }`
 pub static NOTIFY_KEYS: Section = Section {
     title: "`notify`",
-    meaning: "A job takes from `[defaults]` what it leaves out.",
+    meaning: "A job takes from `[defaults]` what it leaves out. A run whose tries are used up is *parked* and waits for a person; it \
+              *failed* when an answer was final.",
     keys: &[
         key("channel", Name, Said("needed, here or in `[defaults]`"), "a name under `[channels]`", "\"mail\""),
         key("to", Name, Said("needed for a channel of mail"), "who gets the mail", "\"ops@example.com\""),
