@@ -50,6 +50,7 @@ mod contract {
     mod superseded;
     mod together;
     mod undo;
+    mod vigils;
     mod waited;
     mod work;
     mod zones;
