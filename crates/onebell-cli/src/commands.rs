@@ -18,6 +18,7 @@ pub mod progress;
 pub mod read;
 pub mod run;
 pub mod schema;
+mod times;
 pub mod trigger;
 pub mod words;
 
@@ -35,7 +36,7 @@ pub async fn carry_out(cli: Cli) -> Answer {
     match cli.command {
         Command::Demo(args) => demo::demo(common, &args).await,
         Command::Init { dir } => init::init(&dir),
-        Command::Check => check::check(common),
+        Command::Check => check::check(common).await,
         Command::Schema => schema::schema(),
         Command::Run(args) => run::run(common, args).await,
         Command::Once(args) => once::once(common, args).await,

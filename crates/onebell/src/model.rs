@@ -21,6 +21,7 @@ pub mod run;
 pub mod schedule;
 pub mod spelled;
 pub mod step;
+pub mod times;
 pub mod transition;
 pub mod turn;
 pub mod vigil;

@@ -41,6 +41,7 @@ mod contract {
     mod retention;
     mod runs;
     mod schema;
+    mod seen;
     mod sets;
     mod settle;
     mod slots;

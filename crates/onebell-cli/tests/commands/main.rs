@@ -8,6 +8,7 @@ mod acts;
 mod alarms;
 mod apply;
 mod examples;
+mod history;
 mod includes;
 mod life;
 mod mails;

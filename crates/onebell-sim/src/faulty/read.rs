@@ -1,6 +1,7 @@
 use async_trait::async_trait;
 use onebell::model::RunId;
 use onebell::model::recovery::RecoveryRequest;
+use onebell::model::times::SeenTimes;
 use onebell::store::{
     JobView, MessageFilter, MessageView, ReadStore, ReplicaView, Result, RunDetail, RunFilter, RunView, SkipView, StatusView,
 };
@@ -43,6 +44,10 @@ impl ReadStore for FaultyStore {
 
     async fn skips(&self, job: Option<&str>, limit: u32) -> Result<Vec<SkipView>> {
         self.reading("skips", self.ground.store().skips(job, limit)).await
+    }
+
+    async fn seen_times(&self, jobs: &[String]) -> Result<Vec<SeenTimes>> {
+        self.reading("seen_times", self.ground.store().seen_times(jobs)).await
     }
 
     async fn effects_total(&self, scope: &str) -> Result<(u64, i128)> {

@@ -14,10 +14,11 @@ use crate::model::message::MessageStatus;
 use crate::model::recovery::RecoveryRequest;
 use crate::model::run::RunStatus;
 use crate::model::step::StepStatus;
+use crate::model::times::SeenTimes;
 use crate::model::{Moment, RunId};
 use crate::store::{
-    JobView, MessageFilter, MessageView, Prevented, ReadStore, ReplicaView, Result, RunDetail, RunFilter, RunView, SkipView,
-    StatusView, Waiting,
+    JobView, MessageFilter, MessageView, Prevented, ReadStore, ReplicaView, Result, RunDetail, RunFilter, RunView, SEEN_JOBS_MAX,
+    SEEN_RUNS_MAX, SkipView, StatusView, Waiting,
 };
 
 /// What a limit of zero stands for.
@@ -80,6 +81,15 @@ impl ReadStore for PostgresStore {
         let skips =
             |tx: Tx| async move { tx.rows(&sql::LIST_SKIPS, values![job, limit]).await?.iter().map(views::skip).collect() };
         self.look("skips", skips).await
+    }
+
+    async fn seen_times(&self, jobs: &[String]) -> Result<Vec<SeenTimes>> {
+        let names: Vec<&str> = jobs.iter().map(String::as_str).collect();
+        let (jobs, runs) = (int(SEEN_JOBS_MAX), int(SEEN_RUNS_MAX));
+        let seen = |tx: Tx| async move {
+            tx.rows(&sql::SEEN_TIMES, values![names, jobs, runs]).await?.iter().map(views::seen_times).collect()
+        };
+        self.look("seen_times", seen).await
     }
 
     async fn effects_total(&self, scope: &str) -> Result<(u64, i128)> {

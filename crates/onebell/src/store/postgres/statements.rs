@@ -206,6 +206,7 @@ statements! {
     RESUME_VIGIL = "resume_vigil",
     REVIVE_MESSAGES = "revive_messages",
     REVIVE_RUN_MESSAGES = "revive_run_messages",
+    SEEN_TIMES = "seen_times",
     SETTLE_MESSAGES = "settle_messages",
     SHOW_ATTEMPTS = "show_attempts",
     SHOW_MESSAGE = "show_message",

@@ -188,6 +188,7 @@ statements! {
     RewindSteps = "rewind_steps",
     RewindTerms = "rewind_terms",
     RewindVigils = "rewind_vigils",
+    SeenTimes = "seen_times",
     SettleMessages = "settle_messages",
     ShowAttempts = "show_attempts",
     ShowMessage = "show_message",
