@@ -7,6 +7,7 @@
 mod acts;
 mod alarms;
 mod apply;
+mod durations;
 mod examples;
 mod history;
 mod includes;

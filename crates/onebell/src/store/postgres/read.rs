@@ -84,12 +84,7 @@ impl ReadStore for PostgresStore {
     }
 
     async fn seen_times(&self, jobs: &[String]) -> Result<Vec<SeenTimes>> {
-        let names: Vec<&str> = jobs.iter().map(String::as_str).collect();
-        let (jobs, runs) = (int(SEEN_JOBS_MAX), int(SEEN_RUNS_MAX));
-        let seen = |tx: Tx| async move {
-            tx.rows(&sql::SEEN_TIMES, values![names, jobs, runs]).await?.iter().map(views::seen_times).collect()
-        };
-        self.look("seen_times", seen).await
+        self.look("seen_times", |tx| async move { seen_times(&tx, jobs).await }).await
     }
 
     async fn effects_total(&self, scope: &str) -> Result<(u64, i128)> {
@@ -148,6 +143,12 @@ async fn status(tx: &Tx) -> Outcome<StatusView> {
             superseded: replicas.number("superseded")?,
         },
     })
+}
+
+async fn seen_times(tx: &Tx, jobs: &[String]) -> Outcome<Vec<SeenTimes>> {
+    let names: Vec<&str> = jobs.iter().map(String::as_str).collect();
+    let (jobs, runs) = (int(SEEN_JOBS_MAX), int(SEEN_RUNS_MAX));
+    tx.rows(&sql::SEEN_TIMES, values![names, jobs, runs]).await?.iter().map(views::seen_times).collect()
 }
 
 async fn runs(tx: &Tx, filter: &RunFilter) -> Outcome<Vec<RunView>> {
