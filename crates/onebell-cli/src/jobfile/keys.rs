@@ -132,6 +132,7 @@ pub static SECTIONS: &[&Section] = &[
     &PING_KEYS,
     &SECRET_KEYS,
     &STATEMENTS_KEYS,
+    &RRULE_KEYS,
     &MISSED_KEYS,
     &EXCEPT_KEYS,
     &EXIT_CODES_KEYS,
