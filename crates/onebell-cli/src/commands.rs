@@ -8,6 +8,7 @@ pub mod chaos;
 pub mod check;
 pub mod demo;
 pub mod doctor;
+mod durations;
 pub mod explain;
 pub mod init;
 pub mod logs;
@@ -18,6 +19,8 @@ pub mod progress;
 pub mod read;
 pub mod run;
 pub mod schema;
+pub mod show;
+mod times;
 pub mod trigger;
 pub mod words;
 
@@ -35,7 +38,7 @@ pub async fn carry_out(cli: Cli) -> Answer {
     match cli.command {
         Command::Demo(args) => demo::demo(common, &args).await,
         Command::Init { dir } => init::init(&dir),
-        Command::Check => check::check(common),
+        Command::Check => check::check(common).await,
         Command::Schema => schema::schema(),
         Command::Run(args) => run::run(common, args).await,
         Command::Once(args) => once::once(common, args).await,
@@ -43,7 +46,7 @@ pub async fn carry_out(cli: Cli) -> Answer {
         Command::Status => read::status(common).await,
         Command::Jobs => read::jobs(common).await,
         Command::Runs(args) => read::runs(common, &args).await,
-        Command::Show { run } => read::show(common, &run).await,
+        Command::Show { run } => show::show(common, &run).await,
         Command::Logs { run, step, follow } => logs::logs(common, &run, step.as_deref(), follow).await,
         Command::Replicas => read::replicas(common).await,
         Command::Recoveries { limit } => read::recoveries(common, limit).await,

@@ -9,6 +9,7 @@ use toml::de::DeValue;
 use super::fields::{Fields, Flaws, Node, Read, expected, instead};
 use super::keys;
 use super::kind::KINDS;
+use super::ping::{self, PingConfig};
 use super::problem::Flaw;
 use super::step::{self, Around, ReadStep, Reference};
 use super::values::{name, text};
@@ -21,11 +22,13 @@ pub(super) struct ReadJob {
     /// The name in the header.
     pub(super) span: Range<usize>,
     pub(super) formerly: Option<Range<usize>>,
+    /// Where its pings go.
+    pub(super) ping: Option<PingConfig>,
 }
 
 pub(super) fn read<'t>(job: &str, at: Range<usize>, node: &'t Node<'t>, around: &Around<'t>) -> ReadJob {
     let mut definition = JobDefinition::new(job);
-    let mut formerly = None;
+    let (mut formerly, mut ping) = (None, None);
     match Fields::open(node, &keys::JOB, around.flaws) {
         Err(flaw) => around.flaws.push(flaw.under(job)),
         Ok(fields) => {
@@ -39,6 +42,7 @@ pub(super) fn read<'t>(job: &str, at: Range<usize>, node: &'t Node<'t>, around: 
             });
             schedule::read(&fields, around, &mut definition);
             notify::read(&fields, around, &mut definition);
+            ping = ping::read(&fields, &mut definition);
             steps(&fields, &at, around, &mut definition);
             fields.finish();
         }
@@ -49,7 +53,7 @@ pub(super) fn read<'t>(job: &str, at: Range<usize>, node: &'t Node<'t>, around: 
     {
         around.flaws.push(Flaw::new(at.clone(), error.problem, ""));
     }
-    ReadJob { definition, span: at, formerly }
+    ReadJob { definition, span: at, formerly, ping }
 }
 
 fn steps<'t>(fields: &Fields<'t>, at: &Range<usize>, around: &Around<'t>, job: &mut JobDefinition) {

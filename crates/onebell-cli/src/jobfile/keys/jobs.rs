@@ -3,8 +3,8 @@
 use super::Shape::{Date, Duration, Either, Flag, List, Name, Table as Keys, Text, Whole, Word};
 use super::Without::{Nothing, Said, Same};
 use super::{
-    APPLY_KEYS, COMMAND_KEYS, EXCEPT_SHAPE, HTTP_KEYS, Key, MESSAGE_KEYS, MISSED_SHAPE, NOTIFY, RETRY, SQL_KEYS, Section, Shape,
-    Table, key, words,
+    APPLY_KEYS, COMMAND_KEYS, EXCEPT_SHAPE, HTTP_KEYS, Key, MESSAGE_KEYS, MISSED_SHAPE, NOTIFY, PING_SHAPE, RETRY, SQL_KEYS,
+    Section, Shape, Table, key, words,
 };
 use onebell::model::job::{Dst, OnLost, Overlap};
 
@@ -59,6 +59,15 @@ pub static JOB_KEYS: Section = Section {
         ),
         key("start_within", Duration, Said("however late"), "a slot that could only start later does not run", "\"6h\""),
         key("finish_within", Duration, Nothing, "a run that is not over so long after it was due is told of", "\"12h\""),
+        key("runs_at_least", Duration, Nothing, "a run that succeeds after less work is told of", "\"30s\""),
+        key("expect_within", Duration, Nothing, "a job that has not succeeded for longer is told of", "\"26h\""),
+        key(
+            "ping",
+            Either(PING_SHAPE),
+            Nothing,
+            "where a monitor outside hears of every run's end",
+            "\"https://hc-ping.com/6b6c1a60-0000-4000-8000-000000000000\"",
+        ),
         key(
             "notify",
             Keys(&NOTIFY),

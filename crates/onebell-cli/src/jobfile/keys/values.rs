@@ -47,6 +47,31 @@ pub static NOTIFY_KEYS: Section = Section {
     ],
 };
 
+/// `ping = { … }`
+pub static PING: Table = Table { name: "ping", sections: &[&PING_KEYS], one_of: &[] };
+
+/// `ping = { … }`
+pub static PING_KEYS: Section = Section {
+    title: "`ping`",
+    meaning: "An address, or this table. An address alone gets a `POST` for every success, and one at `/fail` below it for every run \
+              that failed or waits for a person. Here each has an address of its own; what is left out is not sent.",
+    keys: &[
+        key("success", SECRET_VALUE_SHAPE, Nothing, "after every run that succeeded", "\"https://monitor.example.com/up\""),
+        key(
+            "fail",
+            SECRET_VALUE_SHAPE,
+            Nothing,
+            "after every run that failed or is parked",
+            "\"https://monitor.example.com/down\"",
+        ),
+    ],
+};
+
+/// `ping`: an address, where to find it, or a table.
+pub const PING_SHAPE: &[Shape] = &[Text, Keys(&SECRET), Keys(&PING)];
+
+const SECRET_VALUE_SHAPE: Shape = Either(SECRET_SHAPE);
+
 /// `rrule = { … }`
 pub static RRULE: Table = Table { name: "rrule", sections: &[&RRULE_KEYS], one_of: &[] };
 
