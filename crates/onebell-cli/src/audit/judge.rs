@@ -50,7 +50,8 @@ fn twice(job: &mut Found, told: &Told, bound: Option<&(Duration, String)>) {
         _ => {}
     }
     let short = bound.zip(job.period).is_some_and(|((bound, _), period)| *bound <= period);
-    if job.platform.meanwhile == Meanwhile::Starts && told.lock.is_none() && !told.once && !short {
+    let has_slots = !job.timing.whens.is_empty();
+    if has_slots && job.platform.meanwhile == Meanwhile::Starts && told.lock.is_none() && !told.once && !short {
         let (what, fix) = match job.platform.kind {
             Kind::Kubernetes => ("concurrencyPolicy is Allow", "write concurrencyPolicy: Forbid"),
             _ => (

@@ -139,3 +139,22 @@ fn import_writes_what_check_takes_and_overwrites_nothing_by_itself() {
     assert_eq!(good.onebell(&["import", "good", "-o", "onebell.toml"], None).code, 0);
     assert_eq!(good.onebell(&["check"], None).code, 0);
 }
+
+#[test]
+fn a_timer_that_a_link_leads_to_is_read_once_and_with_its_service() {
+    let folder = Folder::new(&[
+        ("lib/a.timer", "[Timer]\nOnCalendar=daily UTC\n"),
+        ("lib/a.service", "[Service]\nExecStart=/a\n"),
+        ("etc/x", ""),
+    ]);
+    std::fs::create_dir(folder.path("etc/timers.target.wants")).unwrap();
+    for name in ["etc/timers.target.wants/a.timer", "lib/z.wants.timer"] {
+        std::os::unix::fs::symlink(folder.path("lib/a.timer"), folder.path(name)).unwrap();
+    }
+    let (_, answer) = folder.json(&["audit", "etc"]);
+    let codes: Vec<&str> =
+        answer["jobs"][0]["findings"].as_array().unwrap().iter().map(|finding| finding["code"].as_str().unwrap()).collect();
+    assert!(codes.contains(&"unbounded") && !codes.contains(&"unit-missing"), "{answer}");
+    let (_, answer) = folder.json(&["audit", "lib", "etc"]);
+    assert_eq!(answer["jobs"].as_array().unwrap().len(), 1, "{answer}");
+}

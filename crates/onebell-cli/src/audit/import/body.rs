@@ -67,7 +67,9 @@ fn due(job: &Found, name: &str, how: Importing<'_>) -> String {
         };
         return comment(&format!("{why}: it runs on request, onebell trigger {name}"));
     }
+    let by_the_clock = job.timing.whens.iter().any(|when| !matches!(when, When::Every(_)));
     match (&job.timing.zone, how.host_zone) {
+        _ if !by_the_clock => {}
         (Zone::Named(zone), _) => lines.push(format!("time_zone = {}", text(zone))),
         (Zone::Host, Some(zone)) => lines.push(format!("time_zone = {}", text(zone))),
         (Zone::Host, None) => lines.push("time_zone = \"UTC\"  # the host's zone: write which one that is".to_owned()),

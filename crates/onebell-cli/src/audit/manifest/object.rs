@@ -35,6 +35,15 @@ impl<'n> Object<'n> {
         self.get(name).is_some()
     }
 
+    /// A map or a list without entries, as clusters write their defaults.
+    pub(super) fn is_empty(&self, name: &str) -> bool {
+        match self.get(name).map(|node| &node.value) {
+            Some(Value::Map(entries)) => entries.is_empty(),
+            Some(Value::List(items)) => items.is_empty(),
+            _ => false,
+        }
+    }
+
     pub(super) fn line_of(&self, name: &str) -> Option<usize> {
         self.entries.iter().find(|(key, _)| key.text == name).map(|(key, _)| key.line)
     }

@@ -71,7 +71,6 @@ const SURROUNDINGS: &[&str] = &[
     "envFrom",
     "livenessProbe",
     "lifecycle",
-    "restartPolicy",
 ];
 
 pub(super) fn read(spec: &Object<'_>, found: &mut Found, told: &mut Vec<Finding>) {
@@ -130,10 +129,8 @@ fn step(container: &Object<'_>, found: &mut Found, told: &mut Vec<Finding>) -> S
 
 /// What of `object` a job file cannot say.
 fn stays(object: &Object<'_>, whose: &str, found: &mut Found) {
-    for (key, line) in object.keys().filter(|(key, _)| SURROUNDINGS.contains(key)) {
-        if key != "restartPolicy" || object.word(key) == Some("OnFailure") {
-            found.left_behind.push(format!("{whose}{key} (line {line})"));
-        }
+    for (key, line) in object.keys().filter(|(key, _)| SURROUNDINGS.contains(key) && !object.is_empty(key)) {
+        found.left_behind.push(format!("{whose}{key} (line {line})"));
     }
 }
 

@@ -56,7 +56,10 @@ pub(super) fn read(text: &str) -> Result<Calendar, Wrong> {
         return Err(Wrong::Unread);
     }
     let date = Date::read(date.unwrap_or("*-*-*")).ok_or(Wrong::Unread)?;
-    let [hour, minute, second] = clock(time.unwrap_or("00:00:00")).ok_or(Wrong::Unread)?;
+    let time = time.unwrap_or("00:00:00");
+    // Parts of a second are systemd's alone.
+    let wrong = if time.contains('.') { Wrong::Unsaid } else { Wrong::Unread };
+    let [hour, minute, second] = clock(time).ok_or(wrong)?;
     let when = if date.year == "*" {
         let (days, weekdays) = days(&date, weekdays.as_deref())?;
         let months = &date.month;
@@ -160,14 +163,12 @@ fn weekdays(text: &str) -> Option<Vec<u8>> {
             Some((from, to)) => (weekday(from)?, weekday(to)?),
             None => (weekday(part)?, weekday(part)?),
         };
-        let mut day = from;
-        loop {
-            days.push(day);
-            if day == to {
-                break;
-            }
-            day = (day + 1) % 7;
+        // The week begins on Monday, and no range goes past its end.
+        let from_monday = |day: u8| (day + 6) % 7;
+        if from_monday(from) > from_monday(to) {
+            return None;
         }
+        days.extend((from_monday(from)..=from_monday(to)).map(|day| (day + 1) % 7));
     }
     days.sort_unstable();
     days.dedup();
@@ -207,7 +208,7 @@ mod tests {
             ("weekly", "0 0 * * 1"),
             ("quarterly", "0 0 1 1,4,7,10 *"),
             ("Mon..Fri 02:00", "0 2 * * 1,2,3,4,5"),
-            ("Sat..Mon 02:00", "0 2 * * 0,1,6"),
+            ("Fri..Sun 02:00", "0 2 * * 0,5,6"),
             ("Mon,Wed *-*-* 9..17:0/15:00", "0/15 9-17 * * 1,3"),
             ("*-*-* 02:00:00 Europe/Berlin", "0 2 * * *"),
             ("02:30", "30 2 * * *"),
@@ -230,12 +231,21 @@ mod tests {
 
     #[test]
     fn what_cron_cannot_say_is_told_apart_from_what_nobody_can() {
-        for text in ["2027..2029-01-01", "Mon *-*-13 08:00", "*-*~03", "2027-*-01 00:00", "Fri 2027-01-01"] {
+        for text in ["2027..2029-01-01", "Mon *-*-13 08:00", "*-*~03", "2027-*-01 00:00", "Fri 2027-01-01", "00:00:00.5"] {
             assert_eq!(cron(text), "Unsaid", "{text}");
         }
-        for text in
-            ["", "Europe/Berlin", "Mondag 02:00", "25", "1:2:3:4", "*-*-* 02:00 x y", "*-*-* 0a:00", "a-b-c", "02:00 daily"]
-        {
+        for text in [
+            "",
+            "Sat..Mon 02:00",
+            "Europe/Berlin",
+            "Mondag 02:00",
+            "25",
+            "1:2:3:4",
+            "*-*-* 02:00 x y",
+            "*-*-* 0a:00",
+            "a-b-c",
+            "02:00 daily",
+        ] {
             assert_eq!(cron(text), "Unread", "{text}");
         }
     }

@@ -22,11 +22,13 @@ const FILES_MAX: usize = 20_000;
 
 pub(super) fn gather(paths: &[PathBuf]) -> Gathered {
     let mut gathered = Gathered { files: Vec::new(), failed: Vec::new() };
+    // A timer that is enabled has links to it beside it.
+    let mut seen = BTreeSet::new();
     for path in paths {
         if path.as_os_str() == "-" {
             gathered.files.push(bounded("-".to_owned(), true, Ok(io::stdin())));
         } else if path.is_dir() {
-            if let Err(error) = folder(path, 0, &mut gathered.files) {
+            if let Err(error) = folder(path, 0, &mut gathered.files, &mut seen) {
                 gathered.files.push(bounded(named(path), true, Err::<io::Empty, _>(error)));
             }
         } else {
@@ -42,7 +44,7 @@ pub(super) fn gather(paths: &[PathBuf]) -> Gathered {
 }
 
 /// Its files and those of its folders, by name. A link to a folder is not followed: it may lead back.
-fn folder(path: &Path, depth: usize, files: &mut Vec<File>) -> io::Result<()> {
+fn folder(path: &Path, depth: usize, files: &mut Vec<File>, seen: &mut BTreeSet<PathBuf>) -> io::Result<()> {
     let mut entries: Vec<PathBuf> = fs::read_dir(path)?.filter_map(|entry| entry.ok().map(|entry| entry.path())).collect();
     entries.sort();
     for entry in entries {
@@ -52,9 +54,13 @@ fn folder(path: &Path, depth: usize, files: &mut Vec<File>) -> io::Result<()> {
         }
         let is_link = fs::symlink_metadata(&entry).is_ok_and(|data| data.is_symlink());
         match fs::metadata(&entry) {
-            Ok(data) if data.is_file() => files.push(file(&entry, false)),
+            Ok(data) if data.is_file() => {
+                if seen.insert(fs::canonicalize(&entry).unwrap_or_else(|_| entry.clone())) {
+                    files.push(file(&entry, false));
+                }
+            }
             Ok(data) if data.is_dir() && !is_link && depth < DEPTH_MAX => {
-                if let Err(error) = folder(&entry, depth + 1, files) {
+                if let Err(error) = folder(&entry, depth + 1, files, seen) {
                     files.push(bounded(named(&entry), false, Err::<io::Empty, _>(error)));
                 }
             }
@@ -80,16 +86,18 @@ fn companions(timer: &Path, bytes: &[u8]) -> Vec<File> {
     // A path in the name would lead out of the folder.
     let services = named.filter(|unit| !unit.is_empty() && !unit.contains('/'));
     let own = timer.with_extension("service").file_name().map(|name| name.to_string_lossy().into_owned());
-    let folder = timer.parent().unwrap_or(Path::new(""));
+    // A link's own folder goes before that of what it leads to.
+    let real = fs::canonicalize(timer).unwrap_or_else(|_| timer.to_owned());
+    let folders: Vec<&Path> = [timer, real.as_path()].into_iter().filter_map(Path::parent).collect();
     let services: BTreeSet<String> = services.chain(own).collect();
-    let mut found = Vec::new();
     let timer_name = timer.file_name().map(|name| name.to_string_lossy().into_owned());
+    let mut found = Vec::new();
     for unit in services.iter().chain(&timer_name) {
-        let path = folder.join(unit);
-        if services.contains(unit) && path.is_file() {
-            found.push(file(&path, false));
-        }
-        found.extend(drop_ins(&folder.join(format!("{unit}.d"))));
+        let beside = folders.iter().map(|folder| folder.join(unit)).find(|path| path.is_file());
+        found.extend(beside.filter(|_| services.contains(unit)).map(|path| file(&path, false)));
+        let changes =
+            folders.iter().map(|folder| drop_ins(&folder.join(format!("{unit}.d")))).find(|changes| !changes.is_empty());
+        found.extend(changes.into_iter().flatten());
     }
     found
 }
