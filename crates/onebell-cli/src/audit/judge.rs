@@ -37,7 +37,11 @@ fn twice(job: &mut Found, told: &Told, bound: Option<&(Duration, String)>) {
         Some((count, written)) if count > 0 && !told.once => {
             let said = if written { "as written" } else { "because nothing else is written" };
             let times = if count == 1 { "once more".to_owned() } else { format!("up to {count} times more") };
-            job.findings.push(codes::RETRIED_WHOLE.says(format!("after a failure all of it is done again, {times}, {said}")));
+            let fix = match job.platform.kind {
+                Kind::Kubernetes => "make each effect happen once by its identity, or write backoffLimit: 0",
+                _ => "make each effect happen once by its identity, or write Restart=no",
+            };
+            job.findings.push(codes::RETRIED_WHOLE.with(format!("after a failure all of it is done again, {times}, {said}"), fix));
         }
         _ if !told.once => {
             let why = match job.platform.kind {

@@ -55,6 +55,9 @@ fn hint(line: &str) -> String {
     if line.starts_with('\t') || line.trim_start_matches(' ').starts_with('\t') {
         return "indent with spaces: YAML takes no tabs".to_owned();
     }
+    if ['"', '\''].iter().any(|quote| value.starts_with(*quote) && value.matches(*quote).count() == 1) {
+        return "close the quote".to_owned();
+    }
     if value.contains(": ") || value.contains(" #") {
         return "put the value in quotes".to_owned();
     }
