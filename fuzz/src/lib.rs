@@ -14,6 +14,7 @@ use onebell::model::schedule::Schedule;
 use onebell::model::zone_version::ZoneVersion;
 use onebell::model::{Effect, Fingerprint, JobDefinition, Key, Moment};
 use onebell::replica::ZoneData;
+use onebell_cli::audit::{self, File, Form, Importing, Reading};
 use onebell_cli::http::{Answer, BodyEnd, Seen, delivery_of};
 use onebell_cli::jobfile::{self, JobFile};
 use onebell_cli::source::{Format, SourceOptions, pages_of};
@@ -38,6 +39,9 @@ pub const ATTACKS: &[(&str, Attack)] = &[
     ("zone_file", zone_file),
     ("batch_csv", batch_csv),
     ("batch_ndjson", batch_ndjson),
+    ("crontab", crontab),
+    ("manifest", manifest),
+    ("timer", timer),
 ];
 
 /// The job file: what is wrong is told with its place; what is right is a definition that survives being stored.
@@ -326,4 +330,51 @@ fn batch(format: Format, bytes: &[u8]) {
     }
     let (others, other_end) = pages_of(bytes, &options, PageLimit { items: 1000, bytes: 1 << 20 });
     assert_eq!((all(&others), other_end), (all(&pages), ended));
+}
+
+/// Crontabs, as a user's and as the system's.
+pub fn crontab(bytes: &[u8]) {
+    scheduled(File::new("file", bytes), Form::Crontab);
+    scheduled(File::new("file", bytes), Form::SystemCrontab);
+}
+
+/// Kubernetes manifests.
+pub fn manifest(bytes: &[u8]) {
+    scheduled(File::new("file", bytes), Form::CronJob);
+}
+
+/// A timer and a service, in one text: each is read as the other, too.
+pub fn timer(bytes: &[u8]) {
+    let companions = vec![File::new("file.service", bytes), File::new("file.timer.d/a.conf", bytes)];
+    scheduled(File { companions, ..File::new("file.timer", bytes) }, Form::Systemd);
+    scheduled(File::new("file.timer", bytes), Form::Systemd);
+}
+
+/// What is found has its place and its reason, shows nothing that acts, and becomes a job file that its reader takes.
+fn scheduled(file: File, form: Form) {
+    // YAML ends lines at a carriage return too.
+    let lines = file.bytes.iter().filter(|byte| matches!(byte, b'\n' | b'\r')).count() + 1;
+    let after = Moment::from_micros(1_795_978_800_000_000);
+    let how = Reading { form: Some(form), host_zone: None, after, count: 3, zones: jiff::tz::db() };
+    let found = audit::inventory(&[file], &how);
+    assert!(!found.jobs.is_empty());
+    for job in &found.jobs {
+        assert!((1..=lines).contains(&job.line), "line {} of {lines}", job.line);
+        assert!(job.is_job || !job.findings.is_empty());
+        assert!(job.next.iter().all(|slot| *slot > after) && job.next.is_sorted());
+        assert!(job.findings.iter().all(|finding| !finding.message.is_empty() && !finding.fix.is_empty()), "{job:?}");
+    }
+    let answer = serde_json::to_string(&found.json()).expect("an answer is JSON");
+    assert!(serde_json::from_str::<serde_json::Value>(&answer).is_ok_and(|answer| answer["jobs"].is_array()));
+    let acts =
+        |text: &str| text.chars().any(|c| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'));
+    assert!(audit::table(&found, 60).iter().all(|line| !acts(line)));
+    assert!(audit::html(&found).lines().all(|line| !acts(line) && !line.contains("<script")));
+    for intended_percent in [false, true] {
+        let made = audit::import(&found, Importing { host_zone: Some("Europe/Berlin"), intended_percent });
+        match JobFile::parse(&made.text, Path::new("/nowhere/onebell.toml")) {
+            Ok(read) => assert_eq!(read.jobs.len(), made.jobs.len()),
+            Err(report) => panic!("{report}\n{}", made.text),
+        }
+    }
 }

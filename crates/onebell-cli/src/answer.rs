@@ -125,7 +125,7 @@ fn cut(row: &[String], widths: &[usize], width: usize) -> String {
 }
 
 /// The terminal's width; without a terminal nothing is cut.
-fn terminal_width() -> usize {
+pub fn terminal_width() -> usize {
     let stdout = std::io::stdout();
     if !std::io::IsTerminal::is_terminal(&stdout) {
         return usize::MAX;

@@ -1,6 +1,7 @@
 //! What people type. Only the shape of the command line: no file is read and nothing is decided here.
 
 mod apply;
+mod audit;
 mod chaos;
 mod once;
 mod time;
@@ -13,6 +14,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use onebell::model::Moment;
 
 pub use apply::{Apply, Batches, Effects, OnBatch};
+pub use audit::{Audit, Import, Sources};
 pub use chaos::{Chaos, ChaosStep, Seeds};
 pub use once::{IfUnavailable, OnLost, Once};
 pub use time::{Backfill, Doctor, Explain};
@@ -158,6 +160,10 @@ pub enum Command {
         #[arg(value_parser = clap::value_parser!(u8).range(0..=100))]
         percent: Option<u8>,
     },
+    /// Look at crontabs, CronJobs and systemd timers: what if a job runs twice, how long may it run, does it scale
+    Audit(Audit),
+    /// Write a job file of crontabs, CronJobs and systemd timers
+    Import(Import),
     /// Kill and pause replicas of this job file over a scratch database, and see whether the promises hold
     Chaos(Chaos),
     /// Inside a command step: say that an effect happened which must happen once (heard by chaos only)

@@ -2,6 +2,7 @@
 
 pub mod act;
 pub mod apply;
+pub mod audit;
 pub mod backfill;
 pub mod batches;
 pub mod chaos;
@@ -10,6 +11,7 @@ pub mod demo;
 pub mod doctor;
 mod durations;
 pub mod explain;
+pub mod import;
 pub mod init;
 pub mod logs;
 pub mod migrate;
@@ -63,6 +65,8 @@ pub async fn carry_out(cli: Cli) -> Answer {
         Command::Retry(args) => act::retry(common, &args).await,
         Command::Resolve { on, step, verdict } => act::resolve(common, &on, &step, verdict).await,
         Command::Progress { percent } => progress::progress(percent),
+        Command::Audit(args) => audit::audit(common, &args),
+        Command::Import(args) => import::import(common, &args),
         Command::Chaos(args) => chaos::chaos(common, &args).await,
         Command::Probe { key } => chaos::probe(&key),
         Command::ChaosReplica { orders } => chaos::replica(&orders).await,

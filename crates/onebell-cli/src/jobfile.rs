@@ -39,7 +39,7 @@ pub use page::page;
 pub use ping::PingConfig;
 pub use problem::{Problem, Report};
 pub use promise::{Promise, StepPromise, promises};
-pub use schedule::describe;
+pub use schedule::{describe, spelled};
 pub use schema::schema;
 pub use settings::{ChannelConfig, HttpConfig, ReplicaSettings, SmtpConfig, Tls};
 pub use values::duration_of as duration;

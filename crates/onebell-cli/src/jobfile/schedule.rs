@@ -62,8 +62,8 @@ pub fn describe(schedule: &ScheduleDefinition) -> String {
     }
 }
 
-/// As the job file writes it.
-fn spelled(period: Duration) -> String {
+/// A duration as the job file writes it: `1h30m`.
+pub fn spelled(period: Duration) -> String {
     let mut rest = period.as_millis();
     let mut text = String::new();
     for (unit, worth) in [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1)] {

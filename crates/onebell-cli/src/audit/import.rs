@@ -1,0 +1,85 @@
+//! What was found as a job file: what can be carried over as keys, what cannot as comments beside its job. What is switched off, or
+//! due at times that nobody can say, gets no schedule: nothing may run that did not run before.
+
+mod body;
+mod names;
+mod toml;
+
+use super::found::{Found, Work};
+use super::{Inventory, shown};
+use names::Names;
+
+/// A job file and what its reader has to be told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Imported {
+    /// The job file.
+    pub text: String,
+    /// Names of its jobs.
+    pub jobs: Vec<String>,
+    /// Those that are switched off where they come from.
+    pub paused: Vec<String>,
+    /// What is no job of it, and why.
+    pub left_out: Vec<String>,
+}
+
+/// How to import.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Importing<'z> {
+    /// Zone of hosts whose jobs name none.
+    pub host_zone: Option<&'z str>,
+    /// Percent signs of crontabs are what was meant, and not what cron makes of them.
+    pub intended_percent: bool,
+}
+
+/// The job file of what was found.
+pub fn import(inventory: &Inventory, how: Importing<'_>) -> Imported {
+    let mut names = Names::default();
+    let mut imported = Imported { text: String::new(), jobs: Vec::new(), paused: Vec::new(), left_out: Vec::new() };
+    imported
+        .text
+        .push_str("# Made by `onebell import`. Read it through: what could not be carried over stands beside each job.\n");
+    imported.text.push_str("# Then: onebell check\n");
+    for job in &inventory.jobs {
+        match why_not(job) {
+            Some(why) => {
+                let told = format!("{} ({}): {}", named(job), shown(&job.place()), shown(&why));
+                imported.text.push_str(&format!("\n# Not imported: {told}\n"));
+                imported.left_out.push(told);
+            }
+            None => {
+                let name = names.of(&job.name);
+                imported.text.push('\n');
+                imported.text.push_str(&body::job(job, &name, how));
+                if job.paused {
+                    imported.paused.push(name.clone());
+                }
+                imported.jobs.push(name);
+            }
+        }
+    }
+    imported
+}
+
+/// Why there is nothing to run.
+fn why_not(job: &Found) -> Option<String> {
+    if !job.is_job {
+        let first = job.findings.first();
+        return Some(first.map_or_else(|| "it could not be read".to_owned(), |finding| finding.message.clone()));
+    }
+    let has_nul = |text: &String| text.contains('\0');
+    job.steps
+        .iter()
+        .find_map(|step| match &step.work {
+            Work::Elsewhere(why) => Some(why.clone()),
+            Work::Argv(argv) if argv.iter().any(has_nul) || argv.first().is_none_or(String::is_empty) => {
+                Some("its command is empty or has a NUL byte".to_owned())
+            }
+            Work::Shell { text, .. } if has_nul(text) => Some("its command has a NUL byte".to_owned()),
+            Work::Argv(_) | Work::Shell { .. } => None,
+        })
+        .or_else(|| job.steps.is_empty().then(|| "nothing says what it runs".to_owned()))
+}
+
+fn named(job: &Found) -> String {
+    if job.name.is_empty() { "something without a name".to_owned() } else { shown(&job.name) }
+}
