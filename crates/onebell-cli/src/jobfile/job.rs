@@ -95,7 +95,7 @@ fn several<'t>(nodes: &[&'t Node<'t>], around: &Around<'t>) -> Vec<ReadStep> {
     let mut previous: Option<String> = None;
     let mut read = Vec::new();
     for (at, node) in nodes.iter().enumerate() {
-        let Some(fields) = around.flaws.keep(Fields::open(node, &keys::STEP, around.flaws).map_err(|flaw| a_step(flaw))) else {
+        let Some(fields) = around.flaws.keep(Fields::open(node, &keys::STEP, around.flaws).map_err(a_step)) else {
             continue;
         };
         // A step among several is referred to by its name: it needs one.
