@@ -5,7 +5,8 @@
 
 use std::path::Path;
 
-use onebell::handler::{Page, PageLimit};
+use hyper::header::{HeaderMap, HeaderName, HeaderValue};
+use onebell::handler::{Outcome, Page, PageLimit};
 use onebell::model::fingerprint::canonical;
 use onebell::model::job::{Dst, ScheduleDefinition, When};
 use onebell::model::record::{Item, Position, Rule, Shape};
@@ -14,8 +15,11 @@ use onebell::model::zone_version::ZoneVersion;
 use onebell::model::{Effect, Fingerprint, JobDefinition, Key, Moment};
 use onebell::replica::ZoneData;
 use onebell_cli::audit::{self, File, Form, Importing, Reading};
+use onebell_cli::http::{Answer, BodyEnd, Seen, delivery_of};
 use onebell_cli::jobfile::{self, JobFile};
 use onebell_cli::source::{Format, SourceOptions, pages_of};
+use onebell_cli::steps::conclude;
+use onebell_cli::steps::spec::HttpStep;
 use onebell_cli::template::{RunFacts, Scope, Templates};
 
 /// One reader, fed with bytes.
@@ -30,6 +34,7 @@ pub const ATTACKS: &[(&str, Attack)] = &[
     ("csv_rows", csv_rows),
     ("ndjson_rows", ndjson_rows),
     ("smtp_reply", smtp_reply),
+    ("http_answer", http_answer),
     ("date_file", date_file),
     ("zone_file", zone_file),
     ("batch_csv", batch_csv),
@@ -88,6 +93,10 @@ pub fn expression(bytes: &[u8]) {
     if let Ok(every) = jobfile::duration(expression) {
         fires(&ScheduleDefinition { when: When::Every(every), time_zone: zone.to_owned(), dst: Dst::Vixie }, after);
     }
+    // A rule begins at the instant that the third line names, as if it were local.
+    let start = after.to_string();
+    let rrule = When::Rrule { rule: expression.to_owned(), start: start.trim_end_matches('Z').to_owned() };
+    fires(&ScheduleDefinition { when: rrule, time_zone: zone.to_owned(), dst: Dst::Vixie }, after);
     for seconds in [false, true] {
         for dst in Dst::ALL {
             let when = When::Cron { expression: expression.to_owned(), seconds };
@@ -223,6 +232,47 @@ pub fn smtp_reply(bytes: &[u8]) {
     for (code, words) in onebell_cli::smtp::answers(bytes) {
         assert!((200..600).contains(&code), "{code}");
         assert!(!words.contains(['\r', '\n']), "{words:?}");
+    }
+}
+
+/// What a receiver or a service answers: two bytes for the status and how it ended, header lines, an empty line, a body. Whatever it
+/// is, the message and the step are told something, a wait is bounded, no secret is repeated, and rows are rows.
+pub fn http_answer(bytes: &[u8]) {
+    const SECRET: &str = "hunter2-hunter2";
+    let Some(([high, low], rest)) = bytes.split_first_chunk::<2>() else { return };
+    let status = 100 + u16::from_be_bytes([*high, *low]) % 900;
+    let (head, body) = rest.split_at(rest.windows(2).position(|two| two == b"\n\n").unwrap_or(0));
+    let mut headers = HeaderMap::new();
+    for line in head.split(|byte| *byte == b'\n') {
+        let Some(colon) = line.iter().position(|byte| *byte == b':') else { continue };
+        let (name, value) = (HeaderName::from_bytes(&line[..colon]), HeaderValue::from_bytes(&line[colon + 1..]));
+        if let (Ok(name), Ok(value)) = (name, value) {
+            headers.append(name, value);
+        }
+    }
+    let end = match high % 3 {
+        0 => BodyEnd::Whole,
+        1 => BodyEnd::Cut,
+        _ => BodyEnd::Broken("reset".to_owned()),
+    };
+    let body = body.strip_prefix(b"\n\n").unwrap_or(body).to_vec();
+    let answer = Answer { status, headers, body, end };
+    assert!(answer.wait().is_none_or(|wait| wait.as_secs() <= 3600), "{answer:?}");
+    let secrets = [SECRET.to_owned()];
+    let told = format!("{:?}", delivery_of(&answer, &secrets));
+    assert!(!told.contains(SECRET) && !told.is_empty(), "{told}");
+    for output in [false, true] {
+        let step: HttpStep =
+            serde_json::from_value(serde_json::json!({ "method": "POST", "url": "https://example.com", "output": output }))
+                .expect("a step");
+        let outcome = conclude(&Seen::Answer(answer.clone()), &step, &secrets);
+        if let Outcome::Done(done) = &outcome {
+            assert!((200..300).contains(&status), "{status} is done");
+            if let Some(rows) = &done.output.rows {
+                canonical(rows).expect("rows are an array that can be stored");
+                assert!(output && rows.starts_with('['), "{rows}");
+            }
+        }
     }
 }
 

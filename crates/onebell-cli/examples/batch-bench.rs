@@ -2,7 +2,7 @@
 //! same run. Numbers as measured, on the machine and under the load that it has; nothing is asserted. Run by `scripts/bench batch`.
 //!
 //! `batch-bench PROGRAM [URL] [--records N] [--deep N]`: a built `onebell`, and an empty PostgreSQL database; none: SQLite alone.
-//! `--deep N` measures the cost of a record instead, while the ledger of the named database grows to N effects.
+//! `--deep N` measures the cost of a record instead, over ledgers of ten thousand to N effects.
 #![expect(clippy::disallowed_methods, reason = "a bench reads the real clock")]
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a bench that cannot go on ends; its numbers are its answer")]
 
@@ -32,8 +32,7 @@ fn main() {
     let folder = tempfile::tempdir().unwrap();
     let bench = Bench { program, folder: folder.path().to_owned(), records };
     if let Some(most) = deep {
-        let sqlite = format!("sqlite:{}", bench.folder.join("deep.db").display());
-        return bench.deep(args.get(1).unwrap_or(&sqlite), most);
+        return bench.deep(args.get(1).map(String::as_str), most);
     }
     let events = bench.file("events.ndjson", 0, records);
     println!(
@@ -99,21 +98,24 @@ impl Bench {
     }
 
     /// New records over an ever larger ledger, beside the limit over a table as large.
-    fn deep(&self, database: &str, most: usize) {
+    fn deep(&self, postgres: Option<&str>, most: usize) {
         println!("| effects in the ledger | limit, records/s of the next {NEXT} | apply | ratio |");
         println!("|---|---|---|---|");
-        let migrated =
-            Command::new(&self.program).arg("migrate").env("ONEBELL_DATABASE", database).current_dir(&self.folder).output();
-        assert!(migrated.unwrap().status.success());
         let runtime = tokio::runtime::Runtime::new().unwrap();
         let mut there = 0;
         for size in [10_000, 100_000, 1_000_000, 10_000_000].into_iter().filter(|size| *size <= most) {
             self.file("next.ndjson", size, NEXT);
-            let limit = match database.strip_prefix("sqlite:") {
-                Some(path) => sqlite_filled(Path::new(path), there, size),
-                None => runtime.block_on(postgres_filled(database, there, size)),
+            let path = self.folder.join(format!("deep{size}.db"));
+            let database = postgres.map_or_else(|| format!("sqlite:{}", path.display()), str::to_owned);
+            let migrated =
+                Command::new(&self.program).arg("migrate").env("ONEBELL_DATABASE", &database).current_dir(&self.folder).output();
+            assert!(migrated.unwrap().status.success());
+            let limit = match postgres {
+                None => sqlite_filled(&path, &self.folder.join(format!("limit{size}.db")), size),
+                Some(url) => runtime.block_on(postgres_filled(url, there, size)),
             };
-            let rate = self.apply(database, "deep", "next.ndjson", NEXT, &[]);
+            settle();
+            let rate = self.apply(&database, "deep", "next.ndjson", NEXT, &[]);
             there = size + NEXT;
             println!("| {size} | {limit:.0} | {rate:.0} | {:.2} |", rate / limit);
         }
@@ -173,35 +175,35 @@ fn sqlite_chunks(connection: &mut Connection, from: usize, records: usize) -> f6
     records as f64 / begun.elapsed().as_secs_f64()
 }
 
-/// Fills the ledger, and a table of its shape, up to `size`; then the limit over that table.
-fn sqlite_filled(path: &Path, there: usize, size: usize) -> f64 {
-    let mut connection = Connection::open(path).unwrap();
-    connection.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -16000").unwrap();
-    let mut numbers: Vec<usize> = (there..size).collect();
-    numbers.sort_unstable_by_key(|n| key(*n));
-    let transaction = connection.transaction().unwrap();
-    {
-        let mut fill = transaction
-            .prepare(
-                "INSERT INTO onebell_effects (scope, key, fingerprint, amount, payload, created_at) VALUES ('deep', ?1, ?2, 1, ?3, 0)",
-            )
-            .unwrap();
-        for n in numbers {
-            fill.execute((key(n), fingerprint(n), payload(n))).unwrap();
-        }
-    }
-    let shape: String =
-        transaction.query_row("SELECT sql FROM sqlite_schema WHERE name = 'onebell_effects'", [], |row| row.get(0)).unwrap();
-    transaction.execute_batch("DROP TABLE IF EXISTS ledger").unwrap();
-    transaction.execute_batch(&shape.replacen("onebell_effects", "ledger", 1)).unwrap();
-    transaction
-        .execute_batch(
-            "INSERT INTO ledger (scope, key, fingerprint, amount, payload, created_at) \
-             SELECT 's', key, fingerprint, amount, payload, 0 FROM onebell_effects WHERE scope = 'deep' ORDER BY key",
-        )
+/// Fills the ledger of one file and a table of its shape in another, alike; then the limit over that table.
+fn sqlite_filled(ledger: &Path, limit: &Path, size: usize) -> f64 {
+    let shape: String = Connection::open(ledger)
+        .unwrap()
+        .query_row("SELECT sql FROM sqlite_schema WHERE name = 'onebell_effects'", [], |row| row.get(0))
         .unwrap();
-    transaction.commit().unwrap();
-    connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
+    let table = Connection::open(limit).unwrap();
+    table.execute_batch(&format!("PRAGMA journal_mode = WAL; {}", shape.replacen("onebell_effects", "ledger", 1))).unwrap();
+    let mut numbers: Vec<usize> = (0..size).collect();
+    numbers.sort_unstable_by_key(|n| key(*n));
+    for (path, table, scope) in [(ledger, "onebell_effects", "deep"), (limit, "ledger", "s")] {
+        let mut connection = Connection::open(path).unwrap();
+        let transaction = connection.transaction().unwrap();
+        {
+            let mut fill = transaction
+                .prepare(&format!(
+                    "INSERT INTO {table} (scope, key, fingerprint, amount, payload, created_at) VALUES ('{scope}', ?1, ?2, 1, ?3, 0)"
+                ))
+                .unwrap();
+            for n in &numbers {
+                fill.execute((key(*n), fingerprint(*n), payload(*n))).unwrap();
+            }
+        }
+        transaction.commit().unwrap();
+        connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
+    }
+    settle();
+    let mut connection = Connection::open(limit).unwrap();
+    connection.execute_batch("PRAGMA synchronous = FULL; PRAGMA cache_size = -16000").unwrap();
     sqlite_chunks(&mut connection, size, NEXT)
 }
 
@@ -220,7 +222,7 @@ async fn postgres_filled(url: &str, there: usize, size: usize) -> f64 {
     client
         .batch_execute(
             "ALTER TABLE onebell.effects ADD CONSTRAINT effects_pkey PRIMARY KEY (scope, key); DROP TABLE IF EXISTS public.ledger; \
-             CREATE TABLE public.ledger AS SELECT scope, key, decode(fingerprint, 'hex') AS fingerprint, amount, payload::jsonb, \
+             CREATE TABLE public.ledger AS SELECT 's'::text COLLATE \"C\" AS scope, key, decode(fingerprint, 'hex') AS fingerprint, amount, payload::jsonb, \
              created_at FROM onebell.effects; ALTER TABLE public.ledger ADD PRIMARY KEY (scope, key)",
         )
         .await
@@ -228,7 +230,13 @@ async fn postgres_filled(url: &str, there: usize, size: usize) -> f64 {
     for quiet in ["VACUUM ANALYZE onebell.effects", "VACUUM ANALYZE public.ledger", "CHECKPOINT"] {
         client.batch_execute(quiet).await.unwrap();
     }
+    settle();
     postgres_next(&client, size, NEXT).await
+}
+
+/// What was written before is not written on somebody else's time.
+fn settle() {
+    assert!(Command::new("sync").status().unwrap().success());
 }
 
 /// COPY of everything, and one INSERT from it into a table of the ledger's shape.

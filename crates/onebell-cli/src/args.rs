@@ -249,6 +249,9 @@ pub struct Trigger {
     /// Wait for its end
     #[arg(long)]
     pub wait: bool,
+    /// Open nothing: say what the key would find, render the messages of the job file, and say of each whether it is new
+    #[arg(long, conflicts_with = "wait")]
+    pub dry_run: bool,
     /// Who acts, for the audit log
     #[command(flatten)]
     pub acting: Acting,

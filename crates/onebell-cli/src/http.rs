@@ -56,5 +56,7 @@ pub use route::Route;
 pub(crate) use shown::with_tokens;
 pub use signature::Signer;
 pub use target::Target;
+#[doc(hidden)]
+pub use verdict::of as delivery_of;
 pub use webhook::{Webhook, render_check};
 pub(crate) use wire::Wire;

@@ -16,6 +16,8 @@ mod sql;
 
 pub use apply::ApplyHandler;
 pub use command::{CommandHandler, CommandSettings};
+#[doc(hidden)]
+pub use http::conclude;
 pub use http::{HttpHandler, HttpSettings};
 pub use message::{ChannelFacts, MessageHandler};
 pub(crate) use rows::as_ndjson;

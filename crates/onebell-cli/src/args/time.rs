@@ -4,21 +4,27 @@ use super::Acting;
 
 /// `onebell explain`
 #[derive(Debug, Args)]
-#[command(group = clap::ArgGroup::new("what").required(true).args(["job", "cron"]))]
+#[command(group = clap::ArgGroup::new("what").required(true).args(["job", "cron", "rrule"]))]
 pub struct Explain {
     /// A job of the job file
     pub job: Option<String>,
     /// An expression instead
-    #[arg(long, value_name = "EXPR")]
+    #[arg(long, value_name = "EXPR", conflicts_with = "job")]
     pub cron: Option<String>,
+    /// A recurrence rule instead
+    #[arg(long, value_name = "RULE", conflicts_with = "job", requires = "start")]
+    pub rrule: Option<String>,
+    /// Where the rule begins, as a local time
+    #[arg(long, value_name = "TIME", requires = "rrule", conflicts_with_all = ["job", "cron"])]
+    pub start: Option<String>,
     /// Its zone
-    #[arg(long, value_name = "ZONE", requires = "cron", conflicts_with = "job")]
+    #[arg(long, value_name = "ZONE", conflicts_with = "job")]
     pub time_zone: Option<String>,
-    /// It has a leading field of seconds
+    /// The expression has a leading field of seconds
     #[arg(long, requires = "cron", conflicts_with = "job")]
     pub seconds: bool,
     /// What happens to local times that do not exist or come twice: vixie, skip or wall
-    #[arg(long, value_name = "POLICY", requires = "cron", conflicts_with = "job", value_parser = dst)]
+    #[arg(long, value_name = "POLICY", conflicts_with = "job", value_parser = dst)]
     pub dst: Option<onebell::model::job::Dst>,
     /// From then on: an instant, a local time in the zone, or a date (default: now)
     #[arg(long, value_name = "TIME")]

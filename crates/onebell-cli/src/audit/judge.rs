@@ -41,7 +41,8 @@ fn twice(job: &mut Found, told: &Told, bound: Option<&(Duration, String)>) {
                 Kind::Kubernetes => "make each effect happen once by its identity, or write backoffLimit: 0",
                 _ => "make each effect happen once by its identity, or write Restart=no",
             };
-            job.findings.push(codes::RETRIED_WHOLE.with(format!("after a failure all of it is done again, {times}, {said}"), fix));
+            job.findings
+                .push(codes::RETRIED_WHOLE.with(format!("after a failure all of it is done again, {times}, {said}"), fix));
         }
         _ if !told.once => {
             let why = match job.platform.kind {

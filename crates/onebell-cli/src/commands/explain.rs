@@ -28,17 +28,20 @@ struct ExplainedSlot {
 
 /// Names slots; writes nothing and asks no database.
 pub fn explain(common: &Common, args: &Explain) -> Answer {
-    let job = match (&args.cron, &args.job) {
-        (Some(expression), _) => of_expression(expression, args),
-        (None, Some(name)) => of_file(common, name)?,
-        (None, None) => return Err(Failure::usage("name a job, or write --cron EXPR")),
+    let job = match (&args.cron, &args.rrule, &args.job) {
+        (Some(expression), ..) => of_schedule(When::Cron { expression: expression.clone(), seconds: args.seconds }, args),
+        (_, Some(rule), _) => {
+            let start = args.start.clone().unwrap_or_default();
+            of_schedule(When::Rrule { rule: rule.clone(), start }, args)
+        }
+        (.., Some(name)) => of_file(common, name)?,
+        (None, None, None) => return Err(Failure::usage("name a job, or write --cron EXPR")),
     };
     let explained = explained(&job, args)?;
     if common.format == Format::Json { json(&explained) } else { tell(&explained) }
 }
 
-fn of_expression(expression: &str, args: &Explain) -> JobDefinition {
-    let when = When::Cron { expression: expression.to_owned(), seconds: args.seconds };
+fn of_schedule(when: When, args: &Explain) -> JobDefinition {
     let time_zone = args.time_zone.clone().unwrap_or_else(|| "UTC".to_owned());
     let mut job = JobDefinition::new("expression");
     job.schedules.push(ScheduleDefinition { when, time_zone, dst: args.dst.unwrap_or_default() });

@@ -1,5 +1,7 @@
 //! `onebell trigger JOB`: asks for a run now.
 
+mod rehearsal;
+
 use std::time::Duration;
 
 use onebell::model::{Key, RunId};
@@ -23,6 +25,9 @@ pub async fn trigger(common: &Common, args: &Trigger) -> Answer {
     }
     let store = store(common).await?;
     let request = port::Trigger { job: args.job.clone(), key, input: args.input.clone(), actor: actor(&args.acting) };
+    if args.dry_run {
+        return rehearsal::rehearse(common, store, &request).await;
+    }
     let (run, already) = match store.trigger(&request).await? {
         Triggered::Opened(run) => (run, false),
         Triggered::Already(run) => (run, true),

@@ -9,7 +9,7 @@ pub(super) fn deferred(error: impl Into<String>) -> Delivery {
 }
 
 /// The receiver's word. `secrets` are masked in what is repeated of it.
-pub(super) fn of(answer: &Answer, secrets: &[String]) -> Delivery {
+pub fn of(answer: &Answer, secrets: &[String]) -> Delivery {
     let told = answer.told(secrets);
     match answer.status {
         200..=299 => Delivery::Accepted { receipt: told },

@@ -131,6 +131,7 @@ pub static SECTIONS: &[&Section] = &[
     &NOTIFY_KEYS,
     &SECRET_KEYS,
     &STATEMENTS_KEYS,
+    &RRULE_KEYS,
     &MISSED_KEYS,
     &EXCEPT_KEYS,
     &EXIT_CODES_KEYS,

@@ -1,4 +1,4 @@
-//! When a job is due: `schedule`, `every`, `at`, and their policies. Judged by the model's own parser.
+//! When a job is due: `schedule`, `every`, `at`, `rrule`, and their policies. Judged by the model's own parser.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -26,8 +26,9 @@ pub(super) fn read<'t>(fields: &Fields<'t>, around: &Around<'t>, job: &mut JobDe
     let written = fields.read("schedule", |node| crons(node, seconds)).unwrap_or_default();
     let every = fields.read("every", |node| Ok((When::Every(span(node)?), node.span(), "every")));
     let at = fields.read("at", |node| Ok((When::At(instant(node)?), node.span(), "at")));
+    let recurring = fields.read("rrule", |node| recurrences(node, around.flaws)).unwrap_or_default();
     job.limits = limits::read(fields, around);
-    for (when, place, key) in written.into_iter().chain(every).chain(at) {
+    for (when, place, key) in written.into_iter().chain(every).chain(at).chain(recurring) {
         let definition = ScheduleDefinition { when, time_zone: time_zone.clone(), dst };
         match Schedule::parse(&definition, &job.name, onebell::replica::ZoneData::newest().zones()) {
             Ok(schedule) => {
@@ -41,9 +42,9 @@ pub(super) fn read<'t>(fields: &Fields<'t>, around: &Around<'t>, job: &mut JobDe
     }
     if job.schedules.is_empty() && !job.limits.are_none() && around.flaws.is_empty() {
         let at = ["from", "until", "except"].iter().find_map(|key| fields.key_span(key)).unwrap_or(fields.span.clone());
-        around.flaws.push(Flaw::new(at, "a limit without a schedule", "remove it, or write schedule, every or at"));
+        around.flaws.push(Flaw::new(at, "a limit without a schedule", "remove it, or write schedule, every, at or rrule"));
     }
-    let scheduled = ["schedule", "every", "at"].iter().any(|key| fields.has(key));
+    let scheduled = ["schedule", "every", "at", "rrule"].iter().any(|key| fields.has(key));
     // Without slots there is nothing that a request could overlap in the sense of the policies.
     let usual = if scheduled { Overlap::default() } else { Overlap::Allow };
     job.overlap = fields.read("overlap", word(Overlap::ALL)).unwrap_or(usual);
@@ -57,6 +58,7 @@ pub fn describe(schedule: &ScheduleDefinition) -> String {
         When::Cron { expression, .. } => format!("{expression} ({})", schedule.time_zone),
         When::Every(period) => format!("every {}", spelled(*period)),
         When::At(at) => format!("once at {at} ({})", schedule.time_zone),
+        When::Rrule { rule, start } => format!("{rule} from {start} ({})", schedule.time_zone),
     }
 }
 
@@ -82,6 +84,26 @@ fn crons(node: &Node<'_>, seconds: bool) -> Read<Vec<Written>> {
         DeValue::String(_) => Ok(vec![one(node)?]),
         DeValue::Array(array) if !array.is_empty() => array.iter().map(one).collect(),
         other => Err(expected("a cron expression such as \"0 2 * * *\", or an array of them", other, node.span())),
+    }
+}
+
+/// One recurrence rule, or several.
+fn recurrences<'t>(node: &'t Node<'t>, flaws: &'t Flaws) -> Read<Vec<Written>> {
+    let one = |node: &'t Node<'t>| {
+        let fields = Fields::open(node, &keys::RRULE, flaws)?;
+        // The place of a flaw in the rule: inside its text.
+        let rule = fields.need("rule", "\"FREQ=MONTHLY;BYDAY=-1FR\"", |node| Ok((text(node)?, node.span())));
+        let start = fields.need("start", "\"2026-12-01T09:00\"", instant);
+        fields.finish();
+        Ok(rule.zip(start).map(|((rule, at), start)| (When::Rrule { rule, start }, at, "rrule")))
+    };
+    match node.get_ref() {
+        DeValue::Table(_) => Ok(one(node)?.into_iter().collect()),
+        DeValue::Array(array) if !array.is_empty() => {
+            let rules: Read<Vec<_>> = array.iter().map(one).collect();
+            rules.map(|rules| rules.into_iter().flatten().collect())
+        }
+        other => Err(expected("a rule such as { rule = \"FREQ=DAILY\", start = \"2026-12-01T09:00\" }", other, node.span())),
     }
 }
 

@@ -15,6 +15,8 @@ use onebell::handler::{Context, Handler, Outcome};
 use onebell::store::StepOutput;
 use onebell::time::Timer;
 
+pub use conclude::conclude;
+
 use super::rows::ROWS_MAX_BYTES;
 use super::spec::HttpStep;
 use crate::http::{Seen, within};
@@ -55,7 +57,7 @@ impl HttpHandler {
         let talk = self.talk(&step, &prepared, until);
         tokio::select! {
             biased;
-            seen = talk => Ok(conclude::conclude(&seen, &step, &prepared.secrets)),
+            seen = talk => Ok(conclude(&seen, &step, &prepared.secrets)),
             reason = context.stop().requested() => {
                 let summary = format!("ended before its answer: {reason:?}").to_lowercase();
                 Ok(Outcome::Stopped { output: StepOutput { summary, ..StepOutput::default() } })

@@ -25,9 +25,11 @@ fn sources(folder: &std::path::Path) -> Vec<String> {
 fn no_reader_knows_another_and_no_rule_and_no_view_knows_a_reader() {
     let audit = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/audit");
     let readers = ["crontab", "manifest", "timer"];
-    let names = |text: &str, reader: &str| text.contains(&format!("::{reader}::")) || text.contains(&format!("use super::{reader}"));
+    let names =
+        |text: &str, reader: &str| text.contains(&format!("::{reader}::")) || text.contains(&format!("use super::{reader}"));
     for room in readers {
-        let texts = sources(&audit.join(room)).into_iter().chain([std::fs::read_to_string(audit.join(format!("{room}.rs"))).unwrap()]);
+        let texts =
+            sources(&audit.join(room)).into_iter().chain([std::fs::read_to_string(audit.join(format!("{room}.rs"))).unwrap()]);
         for text in texts {
             assert!(readers.iter().all(|other| *other == room || !names(&text, other)), "{room}: {text}");
         }

@@ -12,6 +12,7 @@ mod includes;
 mod life;
 mod mails;
 mod output;
+mod rehearsals;
 mod reload;
 mod requests;
 mod site;

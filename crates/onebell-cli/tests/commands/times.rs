@@ -62,6 +62,24 @@ fn a_job_is_explained_from_its_file_with_its_limits() {
 }
 
 #[test]
+fn a_recurrence_rule_is_explained_by_itself_and_from_a_job_file() {
+    let rule = "FREQ=MONTHLY;BYDAY=MO,TU,WE,TH,FR;BYSETPOS=-1";
+    let start = ["--start", "2026-12-01T09:00", "--from", "2027-03-01", "--count", "1"];
+    let answer = explain(&[&["--rrule", rule, "--time-zone", "Europe/Berlin"], &start[..]].concat());
+    assert_eq!(answer["slots"][0]["scheduled_for"], "2027-03-31T07:00:00Z", "{answer}");
+    let site = Site::plain(&format!(
+        "[jobs.pay]\nrrule = [{{ rule = \"{rule}\", start = 2026-12-01T09:00:00 }}, {{ rule = \"FREQ=DAILY;COUNT=2\", start = \"2027-01-01T09:00\" }}]\nexcept = [\"2027-01-02\"]\ncommand = [\"true\"]\n"
+    ));
+    let told = site.onebell(&["explain", "pay", "--from", "2026-12-02", "--count", "4"]).ended(0);
+    told.says(&["2026-12-31T09:00:00Z", "2027-01-01T09:00:00Z", "2027-01-02T09:00:00Z", "excluded", "2027-01-29T09:00:00Z"]);
+    site.onebell(&["explain", "--rrule", "FREQ=DAILY"]).ended(2).complains(&["--start"]);
+    site.onebell(&["explain", "--cron", "@daily", "--start", "2026-12-01T09:00"]).ended(2).complains(&["cannot be used with"]);
+    let wrong =
+        "[jobs.pay]\nrrule = { rule = \"FREQ=MONTHLY;BYDAY=MONDAY\", start = \"2026-12-01T09:00\" }\ncommand = [\"true\"]\n";
+    Site::plain(wrong).onebell(&["check"]).ended(2).complains(&[":2:32", "\"BYDAY=MONDAY\"", "write MO, TU"]);
+}
+
+#[test]
 fn check_and_explain_say_what_an_expression_does_not_mean() {
     let site = Site::plain("[jobs.j]\nschedule = \"* 2 * * *\"\ncommand = [\"true\"]\n");
     site.onebell(&["check"]).ended(0).says(&["warning: fires sixty times"]);

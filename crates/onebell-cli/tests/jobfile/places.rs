@@ -26,6 +26,7 @@ pub(crate) static TABLES: &[&Table] = &[
     &keys::NOTIFY,
     &keys::SECRET,
     &keys::STATEMENTS,
+    &keys::RRULE,
     &keys::MISSED,
     &keys::EXCEPT,
     &keys::EXIT_CODES,
@@ -81,6 +82,7 @@ impl Place {
             "mail" => MAIL.to_vec(),
             "webhook" if ["json_file", "body", "body_file"].iter().any(|name| is(name)) => HOOK[..2].to_vec(),
             "webhook" => HOOK.to_vec(),
+            "rrule" => vec![("rule", "\"FREQ=DAILY\""), ("start", "\"2026-12-01T09:00\"")],
             "notify" => vec![("channel", "\"mail\""), ("to", "\"a@example.com\""), ("on", "[\"failed\", \"skipped\"]")],
             _ => Vec::new(),
         }
@@ -163,6 +165,7 @@ fn around(table: &Table) -> (String, &'static str) {
             "[channels.tested.password]",
         ),
         "statements" => (job(""), "[jobs.j.sql]"),
+        "rrule" => (job("command = [\"true\"]"), "[jobs.j.rrule]"),
         "missed" => (job("every = \"1h\"\ncommand = [\"true\"]"), "[jobs.j.missed]"),
         "except" => (job("every = \"1h\"\ncommand = [\"true\"]"), "[jobs.j.except]"),
         "exit_codes" => (job("command = [\"true\"]"), "[jobs.j.exit_codes]"),

@@ -3,6 +3,7 @@ use onebell::model::RunId;
 use onebell::model::recovery::RecoveryRequest;
 use onebell::store::{
     JobView, MessageFilter, MessageView, ReadStore, ReplicaView, Result, RunDetail, RunFilter, RunView, SkipView, StatusView,
+    Trigger, Triggered,
 };
 
 use super::FaultyStore;
@@ -43,6 +44,10 @@ impl ReadStore for FaultyStore {
 
     async fn skips(&self, job: Option<&str>, limit: u32) -> Result<Vec<SkipView>> {
         self.reading("skips", self.ground.store().skips(job, limit)).await
+    }
+
+    async fn asked_before(&self, trigger: &Trigger) -> Result<Option<Triggered>> {
+        self.reading("asked_before", self.ground.store().asked_before(trigger)).await
     }
 
     async fn effects_total(&self, scope: &str) -> Result<(u64, i128)> {

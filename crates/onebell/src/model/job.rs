@@ -86,7 +86,7 @@ pub struct ScheduleDefinition {
     pub dst: Dst,
 }
 
-/// The three forms of a schedule.
+/// The forms of a schedule.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum When {
@@ -102,6 +102,13 @@ pub enum When {
     Every(#[serde(with = "micros")] Duration),
     /// Once: an RFC 3339 instant, or a local time in the schedule's zone.
     At(String),
+    /// A recurrence rule of RFC 5545 (iCalendar). It is read with the feature `rrule`, and by no other program.
+    Rrule {
+        /// The rule: `FREQ=MONTHLY;BYDAY=-1FR`.
+        rule: String,
+        /// Where it begins, as a local time: intervals and counts begin there, and what the rule leaves open is as then.
+        start: String,
+    },
 }
 
 /// A part of a job; the unit of claim.

@@ -10,6 +10,10 @@ mod error;
 mod field;
 mod once;
 mod planning;
+#[cfg(feature = "rrule")]
+mod recurrence;
+#[cfg(feature = "rrule")]
+mod rrule;
 mod wall;
 mod zone;
 
@@ -48,6 +52,9 @@ pub struct Schedule {
 enum Rule {
     /// Civil times that match, mapped to instants by the policy.
     Cron(cron::Pattern, Dst),
+    /// The same, named by a recurrence rule.
+    #[cfg(feature = "rrule")]
+    Recurrence(Box<recurrence::Recurrence>, Dst),
     /// So many microseconds apart, one of them at the anchor.
     Every {
         period: i64,
@@ -153,16 +160,34 @@ impl Schedule {
             },
             When::Every(period) => Rule::Every { period: period_micros(*period)?, anchor: 0 },
             When::At(text) => Rule::Once(once::read(text, &zone, definition.dst)?),
+            #[cfg(feature = "rrule")]
+            When::Rrule { rule, start } => Rule::Recurrence(Box::new(rrule::read(rule, start, &zone)?), definition.dst),
+            #[cfg(not(feature = "rrule"))]
+            When::Rrule { rule, .. } => {
+                let problem = "this program was built without recurrence rules";
+                return Err(ScheduleError::new(format!("rrule {rule:?}"), problem, "build it with the feature rrule"));
+            }
         };
         let schedule = Self { zone, rule, bounds: bounds::Bounds::default() };
-        if matches!(schedule.rule, Rule::Cron(..)) && schedule.next(LAST_RULE).is_none() {
+        if let Some(key) = schedule.in_gaps_only() {
             return Err(ScheduleError::new(
-                "cron",
+                key,
                 "never fires: every local time it names falls into the hour that the clock skips",
                 "choose another time, or dst = \"vixie\"",
             ));
         }
         Ok(schedule)
+    }
+
+    /// Which key names local times that no day has, if this one's does.
+    fn in_gaps_only(&self) -> Option<&'static str> {
+        match &self.rule {
+            Rule::Cron(..) => self.next(LAST_RULE).is_none().then_some("cron"),
+            // It may have ended long ago.
+            #[cfg(feature = "rrule")]
+            Rule::Recurrence(..) => self.next(Moment::from(jiff::Timestamp::MIN)).is_none().then_some("rrule"),
+            Rule::Every { .. } | Rule::Once(_) => None,
+        }
     }
 
     /// The first slot strictly after `after`; nothing when it never fires again.
@@ -173,6 +198,10 @@ impl Schedule {
     fn rule_next(&self, after: Moment) -> Option<Slot> {
         match &self.rule {
             Rule::Cron(pattern, dst) => wall::Wall { pattern, zone: &self.zone, dst: *dst, near: &mut None }.next(after),
+            #[cfg(feature = "rrule")]
+            Rule::Recurrence(pattern, dst) => {
+                wall::Wall { pattern: &**pattern, zone: &self.zone, dst: *dst, near: &mut None }.next(after)
+            }
             Rule::Every { period, anchor } => on_grid(index(after, *period, *anchor)?.checked_add(1)?, *period, *anchor),
             Rule::Once(slot) => (slot.at > after).then_some(*slot),
         }
@@ -197,6 +226,8 @@ impl Schedule {
     fn rule_last(&self, at: Moment, near: &mut Option<wall::Stretch>) -> Option<Slot> {
         match &self.rule {
             Rule::Cron(pattern, dst) => wall::Wall { pattern, zone: &self.zone, dst: *dst, near }.last(at),
+            #[cfg(feature = "rrule")]
+            Rule::Recurrence(pattern, dst) => wall::Wall { pattern: &**pattern, zone: &self.zone, dst: *dst, near }.last(at),
             Rule::Every { period, anchor } => on_grid(index(at, *period, *anchor)?, *period, *anchor),
             Rule::Once(slot) => (slot.at <= at).then_some(*slot),
         }

@@ -27,6 +27,7 @@ async fn k08_01_the_same_request_is_already_and_another_input_a_conflict_in_ever
             world.trigger(state, "in its way").await;
         }
         let first = request(state, &format!("inv {state}"), input(22_000).as_deref());
+        assert_eq!(world.store.asked_before(&first).await.unwrap(), None);
         let Triggered::Opened(run) = world.store.trigger(&first).await.unwrap() else { panic!("new") };
         if state == "cancelled" {
             assert_eq!(world.store.cancel_run(&run, &actor()).await.unwrap(), Acted::Done);
@@ -43,10 +44,12 @@ async fn k08_01_the_same_request_is_already_and_another_input_a_conflict_in_ever
         let before = world.store.run(&run).await.unwrap();
         let runs = world.rows("runs", "true").await;
         assert_eq!(world.store.trigger(&first).await.unwrap(), Triggered::Already(run.clone()), "{state}");
+        assert_eq!(world.store.asked_before(&first).await.unwrap(), Some(Triggered::Already(run.clone())), "{state}");
         let other = with(first.clone(), |request| request.input = input(220_000));
         let Triggered::Conflict(conflict) = world.store.trigger(&other).await.unwrap() else { panic!("{state}: no conflict") };
         assert_eq!((conflict.what.as_str(), conflict.key.as_str()), ("request", first.key.as_str()));
         assert_ne!(conflict.kept, conflict.refused, "it names both");
+        assert_eq!(world.store.asked_before(&other).await.unwrap(), Some(Triggered::Conflict(conflict)), "{state}");
         let none = with(first, |request| request.input = None);
         assert!(matches!(world.store.trigger(&none).await.unwrap(), Triggered::Conflict(_)), "{state}");
         assert_eq!(world.store.run(&run).await.unwrap(), before, "{state}: the first is untouched");

@@ -22,15 +22,22 @@ pub static JOB_SHAPE: Shape = Keys(&JOB);
 pub static JOB_KEYS: Section = Section {
     title: "`[jobs.NAME]`",
     meaning: "A job of one step carries the step's keys itself; a job of several has them under `[[jobs.NAME.steps]]`. Without \
-              `schedule`, `every` and `at` it runs on request only.",
+              `schedule`, `every`, `at` and `rrule` it runs on request only.",
     keys: &[
         key("description", Text, Same("\"\""), "one line for people", "\"Monthly reminders\""),
         key("formerly", Name, Nothing, "an earlier name: id, cursor and keys stay", "\"old-name\""),
         key("schedule", Either(super::values::EXPRESSIONS), Nothing, "when it is due: cron", "\"0 2 * * *\""),
         key("every", Duration, Nothing, "at a fixed interval of a second or more", "\"15m\""),
         key("at", Date, Nothing, "once: local time or instant", "\"2026-12-01T02:00\""),
+        key(
+            "rrule",
+            Either(super::values::RECURRENCES),
+            Nothing,
+            "when it is due: a recurrence rule as calendars have it, and where it begins",
+            "{ rule = \"FREQ=MONTHLY;BYDAY=-1FR\", start = \"2026-12-01T09:00\" }",
+        ),
         key("seconds", Flag, Same("false"), "the cron expressions have a leading field of seconds", "true"),
-        key("time_zone", Text, Said("of `[defaults]`"), "for `schedule` and `at` (IANA name)", "\"Europe/Berlin\""),
+        key("time_zone", Text, Said("of `[defaults]`"), "for `schedule`, `at` and `rrule` (IANA name)", "\"Europe/Berlin\""),
         key("dst", Word(|| words(Dst::ALL)), Same("\"vixie\""), "local times that come twice or not at all", "\"skip\""),
         key(
             "overlap",

@@ -46,6 +46,35 @@ pub static NOTIFY_KEYS: Section = Section {
     ],
 };
 
+/// `rrule = { … }`
+pub static RRULE: Table = Table { name: "rrule", sections: &[&RRULE_KEYS], one_of: &[] };
+
+/// One rule.
+static RRULE_SHAPE: Shape = Keys(&RRULE);
+
+/// `rrule = { … }`
+pub static RRULE_KEYS: Section = Section {
+    title: "`rrule`",
+    meaning: "A recurrence rule of RFC 5545 (iCalendar). Every part of the specification but `SECONDLY`; clock changes are the job's \
+              `dst`, excluded days its `except`.",
+    keys: &[
+        key(
+            "rule",
+            Name,
+            Refused,
+            "`FREQ`, then `INTERVAL`, `COUNT` or `UNTIL`, `WKST` and the `BY…` parts",
+            "\"FREQ=WEEKLY;INTERVAL=2;BYDAY=MO,FR\"",
+        ),
+        key(
+            "start",
+            Shape::Date,
+            Refused,
+            "where it begins (`DTSTART`), as a local time: intervals and counts begin there, and what the rule leaves open is as then",
+            "\"2026-12-01T09:00\"",
+        ),
+    ],
+};
+
 /// A text, or where to find it.
 pub const SECRET_SHAPE: &[Shape] = &[Text, Keys(&SECRET)];
 
@@ -121,6 +150,8 @@ pub static EXIT_CODES_KEYS: Section = Section {
 pub(super) const NAMES: &[Shape] = &[Name, List(&Name, 1)];
 /// One expression or several.
 pub(super) const EXPRESSIONS: &[Shape] = &[Text, List(&Text, 1)];
+/// One rule or several.
+pub(super) const RECURRENCES: &[Shape] = &[Keys(&RRULE), List(&RRULE_SHAPE, 1)];
 /// One string for the shell, or program and arguments.
 pub(super) const ARGV: &[Shape] = &[List(&Text, 1), Text];
 /// A URL, or a request.

@@ -12,7 +12,7 @@ use crate::http::{Answer, BodyEnd, Seen};
 use crate::keeper::{Captured, mask};
 
 /// The outcome, with what came back.
-pub(super) fn conclude(seen: &Seen, step: &HttpStep, secrets: &[String]) -> Outcome {
+pub fn conclude(seen: &Seen, step: &HttpStep, secrets: &[String]) -> Outcome {
     let answer = match seen {
         Seen::Answer(answer) => answer,
         Seen::Nothing(error) => return Outcome::retry(format!("nothing was sent: {error}")),

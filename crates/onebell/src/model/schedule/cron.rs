@@ -3,6 +3,7 @@
 use jiff::civil::{Date, DateTime, Time};
 
 use super::field::{Field, Kind};
+use super::wall::Civil;
 use super::{ScheduleError, duration};
 
 /// Months of 400 years: after them the calendar repeats, weekdays included.
@@ -17,8 +18,8 @@ pub(super) struct Pattern {
     days: Field,
     months: u64,
     weekdays: Field,
-    /// Neither minute nor hour begins with `*`: the job means a time of day, not a rhythm.
-    pub(super) fixed: bool,
+    /// Neither minute nor hour begins with `*`.
+    fixed: bool,
 }
 
 /// What an expression turned out to be.
@@ -110,9 +111,8 @@ fn wrong_count(expression: &str, fields: &[(usize, &str)], wanted: usize) -> Sch
     ScheduleError::new(format!("cron {expression:?}"), problem, remedy)
 }
 
-impl Pattern {
-    /// The first match at or after `from`.
-    pub(super) fn next(&self, from: DateTime) -> Option<DateTime> {
+impl Civil for Pattern {
+    fn next(&self, from: DateTime) -> Option<DateTime> {
         let from = if from.subsec_nanosecond() > 0 { from.checked_add(jiff::SignedDuration::from_secs(1)).ok()? } else { from };
         if self.on_date(from.date())
             && let Some(time) = self.time_from(from.time())
@@ -134,8 +134,7 @@ impl Pattern {
         None
     }
 
-    /// The last match at or before `upto`.
-    pub(super) fn last(&self, upto: DateTime) -> Option<DateTime> {
+    fn last(&self, upto: DateTime) -> Option<DateTime> {
         if self.on_date(upto.date())
             && let Some(time) = self.time_upto(upto.time())
         {
@@ -156,11 +155,16 @@ impl Pattern {
         None
     }
 
-    /// Whether exactly `local` matches.
-    pub(super) fn matches(&self, local: DateTime) -> bool {
+    fn matches(&self, local: DateTime) -> bool {
         self.on_date(local.date()) && self.time_from(local.time()) == Some(local.time())
     }
 
+    fn fixed(&self) -> bool {
+        self.fixed
+    }
+}
+
+impl Pattern {
     fn in_month(&self, date: Date) -> bool {
         has(self.months, date.month())
     }

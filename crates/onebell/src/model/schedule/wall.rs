@@ -5,15 +5,28 @@ use jiff::civil::DateTime;
 use jiff::tz::{Offset, TimeZone};
 use jiff::{SignedDuration, Timestamp};
 
-use super::cron::Pattern;
 use super::{Dst, Moment, Note, Slot};
 
 /// Calendar and rules repeat after 400 years, with two changes a year in most zones, four in some.
 const STRETCHES_MAX: usize = 2_000;
 const SECOND: SignedDuration = SignedDuration::from_secs(1);
+/// More than two offsets can differ by.
+const MARGIN: SignedDuration = SignedDuration::from_hours(72);
 
-pub(super) struct Wall<'a> {
-    pub(super) pattern: &'a Pattern,
+/// What names civil times: no zone, no instants, whole seconds.
+pub(super) trait Civil {
+    /// The first match at or after `from`.
+    fn next(&self, from: DateTime) -> Option<DateTime>;
+    /// The last match at or before `upto`.
+    fn last(&self, upto: DateTime) -> Option<DateTime>;
+    /// Whether exactly `local` matches.
+    fn matches(&self, local: DateTime) -> bool;
+    /// Times of day are meant, not a rhythm.
+    fn fixed(&self) -> bool;
+}
+
+pub(super) struct Wall<'a, P> {
+    pub(super) pattern: &'a P,
     pub(super) zone: &'a TimeZone,
     pub(super) dst: Dst,
     /// The stretch looked at last: neighbouring slots mostly share it, and finding one is the costly part.
@@ -60,7 +73,7 @@ impl Stretch {
     }
 }
 
-impl Wall<'_> {
+impl<P: Civil> Wall<'_, P> {
     fn stretch(&mut self, at: Timestamp) -> Option<Stretch> {
         if !self.near.is_some_and(|near| near.contains(at)) {
             *self.near = Stretch::around(self.zone, at);
@@ -87,8 +100,11 @@ impl Wall<'_> {
             if let Some(slot) = self.in_gap(change, found) {
                 return Some(slot);
             }
-            stretch = self.stretch(change.at)?;
-            from = change.after;
+            // Where nothing matches for years, nobody walks through their changes.
+            let far = found.year() > change.after.year() + 1;
+            let at = if far { stretch.offset.to_timestamp(found).ok()?.checked_sub(MARGIN).ok()? } else { change.at };
+            stretch = self.stretch(at)?;
+            from = stretch.offset.to_datetime(at);
         }
         None
     }
@@ -107,7 +123,12 @@ impl Wall<'_> {
             if let Some(slot) = self.in_gap(change, found) {
                 return Some(slot);
             }
-            let end = change.at.checked_sub(SECOND).ok()?;
+            let far = found.year() < change.before.year() - 1;
+            let end = if far {
+                stretch.offset.to_timestamp(found).ok()?.checked_add(MARGIN).ok()?
+            } else {
+                change.at.checked_sub(SECOND).ok()?
+            };
             stretch = self.stretch(end)?;
             upto = stretch.offset.to_datetime(end);
         }
@@ -117,7 +138,7 @@ impl Wall<'_> {
     /// Where the local times of a stretch begin to count: after a fold the second pass may not.
     fn first_local(&self, stretch: &Stretch) -> Option<DateTime> {
         let change = stretch.begins?;
-        let both_passes = self.dst == Dst::Wall || !self.pattern.fixed;
+        let both_passes = self.dst == Dst::Wall || !self.pattern.fixed();
         Some(if both_passes { change.after } else { change.after.max(change.before) })
     }
 
@@ -127,7 +148,7 @@ impl Wall<'_> {
             return None;
         }
         let note = match self.dst {
-            Dst::Vixie if self.pattern.fixed => Note::GapShifted,
+            Dst::Vixie if self.pattern.fixed() => Note::GapShifted,
             Dst::Skip => Note::GapSkipped,
             Dst::Vixie | Dst::Wall => return None,
         };

@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use serde::Serialize;
 
 use super::error::Result;
+use super::operator::{Trigger, Triggered};
 use super::replica::Prevented;
 use crate::model::message::MessageStatus;
 use crate::model::recovery::RecoveryRequest;
@@ -205,6 +206,9 @@ pub trait ReadStore: Send + Sync {
     async fn message(&self, key: &str) -> Result<Option<MessageView>>;
     /// The newest first.
     async fn skips(&self, job: Option<&str>, limit: u32) -> Result<Vec<SkipView>>;
+    /// What asking for a run would find: the run that the same request opened before, or another request under its key. Nothing: it
+    /// would open a new one.
+    async fn asked_before(&self, trigger: &Trigger) -> Result<Option<Triggered>>;
     /// Count and exact sum of a scope, from the effects.
     async fn effects_total(&self, scope: &str) -> Result<(u64, i128)>;
     /// Nothing is queued, running, cancelling, failing or undoing, and no message is open.

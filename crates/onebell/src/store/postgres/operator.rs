@@ -66,7 +66,10 @@ async fn open(tx: &Tx, trigger: &Trigger) -> Outcome<End<Triggered>> {
     let (at, key, print, job_id, run_id) =
         (stamp(now), trigger.key.as_str(), fingerprint.to_string(), job.id.as_str(), run.as_str());
     if !tx.any(&sql::INSERT_REQUEST_KEYS, values![at, key, print, job_id, run_id]).await? {
-        return before(tx, key, fingerprint).await.map(End::Rollback);
+        let answer = kept(tx, key, fingerprint).await?;
+        return Ok(End::Rollback(
+            answer.ok_or_else(|| Failure::again(format!("request key {key:?} was neither inserted nor found")))?,
+        ));
     }
     let new = NewRun { job: &job, id: run.clone(), scheduled_for: None, origin: Origin::Request, input: trigger.input.clone() };
     if open_runs(tx, now, &[new]).await?.is_empty() {
@@ -78,15 +81,22 @@ async fn open(tx: &Tx, trigger: &Trigger) -> Outcome<End<Triggered>> {
     Ok(End::Commit(Triggered::Opened(run)))
 }
 
+/// What asking would find.
+pub(super) async fn before(tx: &Tx, trigger: &Trigger) -> Outcome<Option<Triggered>> {
+    let name = trigger.job.as_str();
+    let Some(found) = tx.first(&sql::READ_JOB_OF_NAME, values![name]).await? else { return Ok(Some(Triggered::NoSuchJob)) };
+    let job = JobId::from_text(found.get::<&str>("job_id")?);
+    kept(tx, trigger.key.as_str(), identity(&job, trigger.input.as_deref())?).await
+}
+
 /// What was asked for with this key before. The fingerprint is compared before any state.
-async fn before(tx: &Tx, key: &str, fingerprint: Fingerprint) -> Outcome<Triggered> {
-    let row = tx.first(&sql::READ_REQUEST_KEYS, values![key]).await?;
-    let row = row.ok_or_else(|| Failure::again(format!("request key {key:?} was neither inserted nor found")))?;
+async fn kept(tx: &Tx, key: &str, fingerprint: Fingerprint) -> Outcome<Option<Triggered>> {
+    let Some(row) = tx.first(&sql::READ_REQUEST_KEYS, values![key]).await? else { return Ok(None) };
     let kept: Fingerprint = row.word("fingerprint", |text| text.parse().ok())?;
     if kept == fingerprint {
-        return Ok(Triggered::Already(RunId::from_text(row.get::<&str>("run_id")?)));
+        return Ok(Some(Triggered::Already(RunId::from_text(row.get::<&str>("run_id")?))));
     }
-    Ok(Triggered::Conflict(Conflict { what: "request".to_owned(), key: key.to_owned(), kept, refused: fingerprint }))
+    Ok(Some(Triggered::Conflict(Conflict { what: "request".to_owned(), key: key.to_owned(), kept, refused: fingerprint })))
 }
 
 /// Of (job, input): what a request key stands for.

@@ -6,6 +6,7 @@ use async_trait::async_trait;
 
 use super::columns::{int, stamp, values};
 use super::error::Outcome;
+use super::operator::before;
 use super::scheduler::request;
 use super::statements::{self as sql, Statement};
 use super::transaction::Tx;
@@ -17,7 +18,7 @@ use crate::model::step::StepStatus;
 use crate::model::{Moment, RunId};
 use crate::store::{
     JobView, MessageFilter, MessageView, Prevented, ReadStore, ReplicaView, Result, RunDetail, RunFilter, RunView, SkipView,
-    StatusView, Waiting,
+    StatusView, Trigger, Triggered, Waiting,
 };
 
 /// What a limit of zero stands for.
@@ -80,6 +81,10 @@ impl ReadStore for PostgresStore {
         let skips =
             |tx: Tx| async move { tx.rows(&sql::LIST_SKIPS, values![job, limit]).await?.iter().map(views::skip).collect() };
         self.look("skips", skips).await
+    }
+
+    async fn asked_before(&self, trigger: &Trigger) -> Result<Option<Triggered>> {
+        self.look("asked_before", |tx| async move { before(&tx, trigger).await }).await
     }
 
     async fn effects_total(&self, scope: &str) -> Result<(u64, i128)> {

@@ -9,6 +9,7 @@ use super::columns::count;
 use super::grant::request;
 use super::statements::Statement as S;
 use super::transaction::{Outcome, Tx, Values};
+use super::trigger::before;
 use super::views::{job_view, message_view, replica_view, run_detail, run_view, skip_view};
 use crate::model::RunId;
 use crate::model::message::MessageStatus;
@@ -17,7 +18,7 @@ use crate::model::run::RunStatus;
 use crate::model::step::StepStatus;
 use crate::store::{
     JobView, MessageFilter, MessageView, Prevented, ReadStore, ReplicaView, Result, RunDetail, RunFilter, RunView, SkipView,
-    StatusView, Waiting,
+    StatusView, Trigger, Triggered, Waiting,
 };
 
 /// What a limit of zero stands for.
@@ -74,6 +75,11 @@ impl ReadStore for SqliteStore {
         let job = job.map(str::to_owned);
         let read = move |tx: &Tx<'_>| tx.rows(S::ListSkips, &[("job", &job), ("limit", &limit_of(limit))], skip_view);
         self.engine.read(read).await
+    }
+
+    async fn asked_before(&self, trigger: &Trigger) -> Result<Option<Triggered>> {
+        let trigger = trigger.clone();
+        self.engine.read(move |tx| before(tx, &trigger)).await
     }
 
     async fn effects_total(&self, scope: &str) -> Result<(u64, i128)> {

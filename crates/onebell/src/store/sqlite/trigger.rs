@@ -22,12 +22,8 @@ pub(super) fn trigger(tx: &Tx<'_>, trigger: &Trigger) -> Outcome<Triggered> {
         &[("key", &trigger.key), ("fingerprint", &fingerprint), ("job", &job.id), ("run", &run), ("now", &tx.now)],
     )?;
     if inserted == 0 {
-        let kept = tx.first(S::ReadRequestKeys, &[("key", &trigger.key)], |row| {
-            Ok((row.get::<_, Fingerprint>("fingerprint")?, row.get::<_, RunId>("run_id")?))
-        })?;
-        let (kept, run) = kept.map_or((None, run), |(kept, run)| (Some(kept), run));
-        let conflict = same_or_conflict("request", trigger.key.as_str(), kept, fingerprint)?;
-        return Ok(conflict.map_or(Triggered::Already(run), Triggered::Conflict));
+        let (kept, run) = kept(tx, trigger)?.map_or((None, run), |(kept, run)| (Some(kept), run));
+        return compared(trigger, kept, fingerprint, run);
     }
     // The key may have been forgotten while its run is still kept: it is the run of this request all the same.
     if !open(tx, &job, &run, None, Origin::Request, trigger.input.as_deref())? {
@@ -36,6 +32,24 @@ pub(super) fn trigger(tx: &Tx<'_>, trigger: &Trigger) -> Outcome<Triggered> {
     audit(tx, &trigger.actor, "trigger", run.as_str(), Some(trigger.key.as_str()))?;
     admit_job(tx, &job, 1_000)?;
     Ok(Triggered::Opened(run))
+}
+
+/// What asking would find.
+pub(super) fn before(tx: &Tx<'_>, trigger: &Trigger) -> Outcome<Option<Triggered>> {
+    let job = tx.first(S::ReadJobOfName, &[("name", &trigger.job)], |row| Ok(row.get::<_, JobId>("job_id")?))?;
+    let Some(job) = job else { return Ok(Some(Triggered::NoSuchJob)) };
+    let fingerprint = identity(&job, trigger.input.as_deref())?;
+    kept(tx, trigger)?.map(|(kept, run)| compared(trigger, Some(kept), fingerprint, run)).transpose()
+}
+
+/// What was asked for with this key, and the run of it.
+fn kept(tx: &Tx<'_>, trigger: &Trigger) -> Outcome<Option<(Fingerprint, RunId)>> {
+    tx.first(S::ReadRequestKeys, &[("key", &trigger.key)], |row| Ok((row.get("fingerprint")?, row.get("run_id")?)))
+}
+
+fn compared(trigger: &Trigger, kept: Option<Fingerprint>, asked: Fingerprint, run: RunId) -> Outcome<Triggered> {
+    let conflict = same_or_conflict("request", trigger.key.as_str(), kept, asked)?;
+    Ok(conflict.map_or(Triggered::Already(run), Triggered::Conflict))
 }
 
 /// Of (job, input): what a request key stands for.

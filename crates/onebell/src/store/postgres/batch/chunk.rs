@@ -76,7 +76,7 @@ async fn in_transaction(store: &PostgresStore, tx: &Tx, claim: &BatchClaim, chun
         let mut refused = BTreeMap::new();
         if let Some(text) = &chunk.sql {
             let fresh: Vec<&Record> =
-                round.iter().copied().filter(|record| record.failed.is_none() && new.contains(record.key.as_str())).collect();
+                round.iter().copied().filter(|record| record.failed.is_none() && new.has(record.key.as_str())).collect();
             match users::run(store, tx, text, &fresh, timeout).await? {
                 Verdict::Ran(reasons) => refused = reasons,
                 Verdict::Wrong(message) => return Ok(ChunkAnswer::Refused(message)),
@@ -112,26 +112,38 @@ pub(super) async fn before(tx: &Tx, look: &Statement, claim: &BatchClaim, chunk:
 
 /// Which identities were written now, and what is there of the others. Where most are there, those are looked up first, and their
 /// payloads are not sent.
-async fn meet(
-    tx: &Tx,
-    claim: &BatchClaim,
-    scope: &str,
-    round: &[&Record],
-    read_again: bool,
-) -> Outcome<(BTreeSet<String>, Kept)> {
+async fn meet(tx: &Tx, claim: &BatchClaim, scope: &str, round: &[&Record], read_again: bool) -> Outcome<(New, Kept)> {
     let mut there = if read_again { kept(tx, scope, round).await? } else { Kept::new() };
     let rest: Vec<&Record> = round.iter().copied().filter(|record| !there.contains_key(record.key.as_str())).collect();
-    let new = if rest.is_empty() { BTreeSet::new() } else { insert(tx, claim, scope, &rest).await? };
+    let mut new = if rest.is_empty() { New::These(BTreeSet::new()) } else { insert(tx, claim, scope, &rest).await? };
+    if !there.is_empty() && matches!(new, New::All) {
+        new = New::These(rest.iter().map(|record| record.key.as_str().to_owned()).collect());
+    }
     // Read in a later statement: a concurrent transaction may have just committed it.
-    let old: Vec<&Record> = rest.into_iter().filter(|record| !new.contains(record.key.as_str())).collect();
+    let old: Vec<&Record> = rest.into_iter().filter(|record| !new.has(record.key.as_str())).collect();
     if !old.is_empty() {
         there.append(&mut kept(tx, scope, &old).await?);
     }
     Ok((new, there))
 }
 
-/// Writes the identities that are not there: which those are.
-async fn insert(tx: &Tx, claim: &BatchClaim, scope: &str, round: &[&Record]) -> Outcome<BTreeSet<String>> {
+/// Which identities of a round were written now.
+enum New {
+    All,
+    These(BTreeSet<String>),
+}
+
+impl New {
+    fn has(&self, key: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::These(keys) => keys.contains(key),
+        }
+    }
+}
+
+/// Writes the identities that are not there: which those are. Mostly all of them: then none is sent back.
+async fn insert(tx: &Tx, claim: &BatchClaim, scope: &str, round: &[&Record]) -> Outcome<New> {
     let key: Vec<&str> = round.iter().map(|record| record.key.as_str()).collect();
     let fingerprint: Vec<String> = round.iter().map(|record| record.fingerprint.to_string()).collect();
     let amount: Vec<Option<i64>> = round.iter().map(|record| record.amount).collect();
@@ -140,7 +152,12 @@ async fn insert(tx: &Tx, claim: &BatchClaim, scope: &str, round: &[&Record]) -> 
     let step = claim.step().map(|claim| claim.step().as_str());
     let (clock, batch) = (tx.clock(), claim.batch());
     let values = values![clock, scope, step, batch, key, fingerprint, amount, payload, failed];
-    tx.rows(&sql::INSERT_BATCH_EFFECTS, values).await?.iter().map(|row| row.get("key")).collect()
+    let row = tx.one(&sql::INSERT_BATCH_EFFECTS, values).await?;
+    if row.get("whole")? {
+        return Ok(New::All);
+    }
+    let keys: Option<Vec<String>> = row.get("keys")?;
+    Ok(New::These(keys.into_iter().flatten().collect()))
 }
 
 type Kept = BTreeMap<String, (Fingerprint, Option<String>, Option<String>)>;
@@ -155,17 +172,12 @@ async fn kept(tx: &Tx, scope: &str, records: &[&Record]) -> Outcome<Kept> {
     tx.rows(&sql::READ_BATCH_EFFECTS, values![scope, key, fingerprint]).await?.iter().map(read).collect()
 }
 
-fn met<'c>(
-    record: &'c Record,
-    new: &BTreeSet<String>,
-    kept: &Kept,
-    refused: &mut BTreeMap<String, String>,
-) -> Outcome<(&'c Record, Met)> {
+fn met<'c>(record: &'c Record, new: &New, kept: &Kept, refused: &mut BTreeMap<String, String>) -> Outcome<(&'c Record, Met)> {
     let key = record.key.as_str();
     if let Some(reason) = refused.remove(key) {
         return Ok((record, Met::Refused(reason)));
     }
-    if new.contains(key) {
+    if new.has(key) {
         return Ok((record, Met::New));
     }
     let neither = || super::super::error::Failure::again(format!("record {key:?} was neither inserted nor found"));

@@ -59,9 +59,8 @@ fn decide(tx: &Tx<'_>, claim: &BatchClaim, chunk: &Chunk, memory: &Memory) -> Ou
         Before::Committed(counts) => return Ok(ChunkAnswer::Applied(counts)),
         Before::Gone => return Ok(ChunkAnswer::Superseded),
     };
-    // All of it or nothing: statements that are wrong as such leave no identity behind.
     let mut wrong = None;
-    let applied = tx.savepoint("onebell_records", || {
+    let mut records = || {
         let mut sorting = Sorting::of(&chunk.items);
         loop {
             let round = sorting.round();
@@ -79,7 +78,10 @@ fn decide(tx: &Tx<'_>, claim: &BatchClaim, chunk: &Chunk, memory: &Memory) -> Ou
         let sorted = sorting.end();
         record(tx, claim, &sorted.findings)?;
         advance(tx, claim, chunk, sorted.counts)
-    });
+    };
+    // Statements that are wrong as such leave no identity behind. Without any there is nothing to go back to, and a savepoint would
+    // copy each page that the chunk writes.
+    let applied = if chunk.sql.is_some() { tx.savepoint("onebell_records", &mut records) } else { records() };
     match (wrong, applied) {
         (Some(message), _) => Ok(ChunkAnswer::Refused(message)),
         (None, applied) => applied,
