@@ -93,8 +93,9 @@ pub fn inventory(files: &[File], how: &Reading<'_>) -> Inventory {
             break;
         }
     }
+    let mut refused = next::Refused::new();
     for job in &mut inventory.jobs {
-        next::reckon(job, how);
+        next::reckon(job, how, &mut refused);
         judge::judge(job);
     }
     judge::across(&mut inventory.jobs);

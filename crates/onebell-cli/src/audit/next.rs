@@ -1,5 +1,6 @@
 //! When a job is due next, by the engine's own schedules, and what that shows.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use onebell::model::Moment;
@@ -7,7 +8,7 @@ use onebell::model::job::{Dst, ScheduleDefinition, When};
 use onebell::model::schedule::{Note, Schedule, ScheduleError, Slot, advice, next_slot};
 
 use super::found::{Found, Kind, Zone};
-use super::{Reading, codes};
+use super::{Finding, Reading, codes};
 
 /// Slots that are compared for the shortest time between two of them: a day of one every half hour.
 const COMPARED: usize = 48;
@@ -15,20 +16,30 @@ const COMPARED: usize = 48;
 const LOOKED_AT: usize = 370;
 const YEAR: Duration = Duration::from_secs(370 * 86_400);
 
+/// Zones that do not exist, each with what to write: finding names that are alike takes longer than everything else.
+pub(super) type Refused = BTreeMap<String, Finding>;
+
 /// Fills in the next slots and the period, and says what is wrong with the schedule.
-pub(super) fn reckon(job: &mut Found, how: &Reading<'_>) {
+pub(super) fn reckon(job: &mut Found, how: &Reading<'_>, refused: &mut Refused) {
     if !job.is_job || job.timing.refused || job.timing.whens.is_empty() {
         return;
     }
     if let [When::Every(period)] = job.timing.whens[..] {
         job.period = Some(period);
     }
+    if let Zone::Named(zone) = &job.timing.zone
+        && let Some(finding) = refused.get(zone)
+    {
+        job.timing.refused = true;
+        job.findings.push(finding.clone());
+        return;
+    }
     let definitions = definitions(job, how);
     let read =
         definitions.iter().map(|definition| Schedule::parse(definition, &job.name, how.zones)).collect::<Result<Vec<_>, _>>();
     let schedules = match read {
         Ok(schedules) => schedules,
-        Err(error) => return refuse(job, &error),
+        Err(error) => return refuse(job, &error, refused),
     };
     if !job.timing.by_calendar {
         return;
@@ -69,10 +80,17 @@ fn definitions(job: &Found, how: &Reading<'_>) -> Vec<ScheduleDefinition> {
     job.timing.whens.iter().map(definition).collect()
 }
 
-fn refuse(job: &mut Found, error: &ScheduleError) {
-    let code = if error.place.starts_with("time_zone") { &codes::ZONE_UNKNOWN } else { &codes::SCHEDULE_REFUSED };
+fn refuse(job: &mut Found, error: &ScheduleError, refused: &mut Refused) {
+    let of_zone = error.place.starts_with("time_zone");
+    let code = if of_zone { &codes::ZONE_UNKNOWN } else { &codes::SCHEDULE_REFUSED };
+    let finding = code.with(format!("{}: {}", error.place, error.problem), error.remedy.clone());
+    if let Zone::Named(zone) = &job.timing.zone
+        && of_zone
+    {
+        refused.insert(zone.clone(), finding.clone());
+    }
     job.timing.refused = true;
-    job.findings.push(code.with(format!("{}: {}", error.place, error.problem), error.remedy.clone()));
+    job.findings.push(finding);
 }
 
 /// What expressions mean that they do not say.
@@ -86,7 +104,7 @@ fn surprises(job: &mut Found, definitions: &[ScheduleDefinition]) {
 
 /// Whose clock counts, where the file does not say.
 fn zones(job: &mut Found, how: &Reading<'_>) {
-    let clock_matters = job.timing.whens.iter().any(|when| matches!(when, When::Cron { .. } | When::At(_))) && !every_hour(job);
+    let clock_matters = job.timing.whens.iter().any(|when| !matches!(when, When::Every(_))) && !every_hour(job);
     match (&job.timing.zone, how.host_zone) {
         (Zone::Controller, _) if clock_matters => {
             let message = format!(
@@ -134,7 +152,7 @@ fn moves(schedules: &[Schedule]) -> bool {
     schedules.iter().any(|schedule| schedule.zone().to_fixed_offset().is_err())
 }
 
-fn clock_change(kind: Kind, slot: Slot) -> super::Finding {
+fn clock_change(kind: Kind, slot: Slot) -> Finding {
     let what = match (slot.note, kind) {
         (Some(Note::FoldFirst | Note::FoldSecond), Kind::Kubernetes) => "comes twice, and Kubernetes starts it both times",
         (Some(Note::FoldFirst | Note::FoldSecond), _) => "comes twice; this platform starts it once",

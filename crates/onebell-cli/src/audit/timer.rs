@@ -2,6 +2,7 @@
 
 mod calendar;
 mod exec;
+mod rule;
 mod service;
 mod span;
 mod unit;
@@ -112,7 +113,7 @@ fn on_calendar(calendars: &[(&str, usize)], found: &mut Found) {
                 found.timing.refused = true;
             }
             Err(calendar::Wrong::Unsaid) => {
-                let message = format!("line {line}: OnCalendar={value} has no cron expression that says the same");
+                let message = format!("line {line}: OnCalendar={value} cannot be said here");
                 found.findings.push(codes::CALENDAR_UNSAID.says(message));
                 found.timing.refused = true;
             }

@@ -26,6 +26,7 @@ fn calendars_fire_in_the_zone_they_name_or_the_hosts() {
         ("OnCalendar=*-*-* 02:00:00 Asia/Ho_Chi_Minh", ["2026-11-29T19:00:00Z", "2026-11-30T19:00:00Z"]),
         ("OnCalendar=06:00\nOnCalendar=18:00", ["2026-11-29T17:00:00Z", "2026-11-30T05:00:00Z"]),
         ("OnCalendar=06:00\nOnCalendar=\nOnCalendar=18:00", ["2026-11-29T17:00:00Z", "2026-11-30T17:00:00Z"]),
+        ("OnCalendar=Mon *-*-13 02:00 UTC\nOnCalendar=*-02~3 04:00 UTC", ["2027-02-26T04:00:00Z", "2027-09-13T02:00:00Z"]),
         ("OnCalendar=Fri *-*~07/1 17:00 UTC", ["2026-12-25T17:00:00Z", "2027-01-29T17:00:00Z"]),
         ("OnCalendar=*-*-* *:*:0/30 UTC", ["2026-11-29T12:00:30Z", "2026-11-29T12:01:00Z"]),
         ("OnCalendar=hourly\nOnCalendar=*:15:30", ["2026-11-29T12:15:30Z", "2026-11-29T13:00:00Z"]),
@@ -110,7 +111,7 @@ fn what_is_beside_the_timer_counts_and_what_is_missing_is_told() {
 fn what_systemd_ignores_and_what_cron_cannot_say_is_told() {
     for (lines, code) in [
         ("OnCalendar=whenever", "schedule-refused"),
-        ("OnCalendar=Mon *-*-13 02:00", "calendar-unsaid"),
+        ("OnCalendar=2027..2029-*-13 02:00", "calendar-unsaid"),
         ("OnCalendar=02:00 UTC\nOnCalendar=03:00 Asia/Tokyo", "calendar-unsaid"),
         ("OnCalendar=02:00 Asia/Tokio", "zone-unknown"),
         ("OnUnitActiveSec=5 parsecs", "schedule-refused"),

@@ -100,7 +100,7 @@ pub(in super::super) static SPREAD: Code = Code {
 pub(in super::super) static CALENDAR_UNSAID: Code = Code {
     word: "calendar-unsaid",
     severity: Warning,
-    why: "there is no cron expression that says the same, so neither its slots nor an import",
+    why: "neither a cron expression nor a recurrence rule says the same, so there are no slots and no schedule to import",
     fix: "write it in several simpler ones",
 };
 

@@ -118,6 +118,18 @@ fn schedule(job: &Found) -> Vec<String> {
     }
     let every = whens.iter().find_map(|when| if let When::Every(period) = when { Some(*period) } else { None });
     lines.extend(every.map(|period| format!("every = \"{}\"", spelled(period))));
+    let rules: Vec<String> = whens
+        .iter()
+        .filter_map(|when| match when {
+            When::Rrule { rule, start } => Some(format!("{{ rule = {}, start = {} }}", text(rule), text(start))),
+            _ => None,
+        })
+        .collect();
+    match rules.as_slice() {
+        [] => {}
+        [only] => lines.push(format!("rrule = {only}")),
+        several => lines.push(format!("rrule = [{}]", several.join(", "))),
+    }
     let mut at = whens.iter().filter_map(|when| if let When::At(at) = when { Some(at) } else { None });
     lines.extend(at.next().map(|at| format!("at = {}", text(at))));
     lines.extend(at.map(|at| format!("# a job has one `at`; also at {at}")));

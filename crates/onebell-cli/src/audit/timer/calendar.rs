@@ -1,6 +1,8 @@
-//! `OnCalendar=`, turned into cron expressions where there are such.
+//! `OnCalendar=`, turned into cron expressions where there are such, else into recurrence rules.
 
 use onebell::model::job::When;
+
+use super::rule;
 
 /// What a calendar expression says.
 #[derive(Debug, PartialEq)]
@@ -14,7 +16,7 @@ pub(super) struct Calendar {
 pub(super) enum Wrong {
     /// systemd refuses it too.
     Unread,
-    /// It is right, and no cron expression says it.
+    /// It is right, and nothing here says it.
     Unsaid,
 }
 
@@ -61,11 +63,15 @@ pub(super) fn read(text: &str) -> Result<Calendar, Wrong> {
     let wrong = if time.contains('.') { Wrong::Unsaid } else { Wrong::Unread };
     let [hour, minute, second] = clock(time).ok_or(wrong)?;
     let when = if date.year == "*" {
-        let (days, weekdays) = days(&date, weekdays.as_deref())?;
-        let months = &date.month;
-        let fields = format!("{minute} {hour} {days} {months} {weekdays}");
-        let seconds = second != "0";
-        When::Cron { expression: if seconds { format!("{second} {fields}") } else { fields }, seconds }
+        match days(&date, weekdays.as_deref()) {
+            Some((days, weekdays)) => {
+                let months = &date.month;
+                let fields = format!("{minute} {hour} {days} {months} {weekdays}");
+                let seconds = second != "0";
+                When::Cron { expression: if seconds { format!("{second} {fields}") } else { fields }, seconds }
+            }
+            None => rule::of(&date, weekdays.as_deref(), [&hour, &minute, &second]).ok_or(Wrong::Unsaid)?,
+        }
     } else {
         once(&date, weekdays.is_some(), [&hour, &minute, &second])?
     };
@@ -84,28 +90,29 @@ fn once(date: &Date, weekdays: bool, clock: [&str; 3]) -> Result<When, Wrong> {
     Ok(When::At(format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}")))
 }
 
-/// The fields for days and for weekdays. systemd wants both to fit, cron one of them.
-fn days(date: &Date, weekdays: Option<&[u8]>) -> Result<(String, String), Wrong> {
+/// The fields for days and for weekdays; systemd wants both to fit, cron one of them. Nothing: cron has no words for it.
+fn days(date: &Date, weekdays: Option<&[u8]>) -> Option<(String, String)> {
     let list = |weekdays: &[u8], suffix: &str| weekdays.iter().map(|day| format!("{day}{suffix}")).collect::<Vec<_>>().join(",");
     match (weekdays, date.from_end, date.day.as_str()) {
-        (None, false, day) => Ok((day.to_owned(), "*".to_owned())),
-        (None, true, "1") => Ok(("L".to_owned(), "*".to_owned())),
-        (Some(weekdays), false, "*") => Ok(("*".to_owned(), list(weekdays, ""))),
+        (None, false, day) => Some((day.to_owned(), "*".to_owned())),
+        (None, true, "1") => Some(("L".to_owned(), "*".to_owned())),
+        (Some(weekdays), false, "*") => Some(("*".to_owned(), list(weekdays, ""))),
         (Some(weekdays), false, day) => {
-            let nth = ["1-7", "8-14", "15-21", "22-28"].iter().position(|week| *week == day).ok_or(Wrong::Unsaid)?;
-            Ok(("*".to_owned(), list(weekdays, &format!("#{}", nth + 1))))
+            let nth = ["1-7", "8-14", "15-21", "22-28"].iter().position(|week| *week == day)?;
+            Some(("*".to_owned(), list(weekdays, &format!("#{}", nth + 1))))
         }
-        (Some(weekdays), true, "7/1") => Ok(("*".to_owned(), list(weekdays, "L"))),
-        _ => Err(Wrong::Unsaid),
+        (Some(weekdays), true, "7/1") => Some(("*".to_owned(), list(weekdays, "L"))),
+        _ => None,
     }
 }
 
-struct Date {
+/// Years, months and days, each as a field of cron.
+pub(super) struct Date {
     year: String,
-    month: String,
-    day: String,
+    pub(super) month: String,
+    pub(super) day: String,
     /// Days are counted from the end of the month.
-    from_end: bool,
+    pub(super) from_end: bool,
 }
 
 impl Date {
@@ -195,7 +202,8 @@ mod tests {
             Ok(Calendar { whens, .. }) => match &whens[0] {
                 When::Cron { expression, .. } => expression.clone(),
                 When::At(at) => format!("at {at}"),
-                When::Every(_) | When::Rrule { .. } => unreachable!("no interval comes from a calendar"),
+                When::Rrule { rule, .. } => rule.clone(),
+                When::Every(_) => unreachable!("no interval comes from a calendar"),
             },
             Err(wrong) => format!("{wrong:?}"),
         }
@@ -222,6 +230,8 @@ mod tests {
             ("2027-01-02 03:04:05", "at 2027-01-02T03:04:05"),
             ("Sun", "0 0 * * 0"),
             ("00:00:00.000", "0 0 * * *"),
+            ("Mon *-*-13 08:00", "FREQ=MONTHLY;BYMONTHDAY=13;BYDAY=MO;BYHOUR=8;BYMINUTE=0;BYSECOND=0"),
+            ("*-02~1..3 8:0/30", "FREQ=MONTHLY;BYMONTH=2;BYMONTHDAY=-1,-2,-3;BYHOUR=8;BYMINUTE=0,30;BYSECOND=0"),
         ] {
             assert_eq!(cron(text), expected, "{text}");
         }
@@ -231,7 +241,7 @@ mod tests {
 
     #[test]
     fn what_cron_cannot_say_is_told_apart_from_what_nobody_can() {
-        for text in ["2027..2029-01-01", "Mon *-*-13 08:00", "*-*~03", "2027-*-01 00:00", "Fri 2027-01-01", "00:00:00.5"] {
+        for text in ["2027..2029-01-01", "2027-*-01 00:00", "Fri 2027-01-01", "00:00:00.5"] {
             assert_eq!(cron(text), "Unsaid", "{text}");
         }
         for text in [

@@ -55,9 +55,8 @@ fn folder(path: &Path, depth: usize, files: &mut Vec<File>, seen: &mut BTreeSet<
         let is_link = fs::symlink_metadata(&entry).is_ok_and(|data| data.is_symlink());
         match fs::metadata(&entry) {
             Ok(data) if data.is_file() => {
-                if seen.insert(fs::canonicalize(&entry).unwrap_or_else(|_| entry.clone())) {
-                    files.push(file(&entry, false));
-                }
+                let real = fs::canonicalize(&entry).unwrap_or_else(|_| entry.clone());
+                files.extend(seen.insert(real).then(|| file(&entry, false)));
             }
             Ok(data) if data.is_dir() && !is_link && depth < DEPTH_MAX => {
                 if let Err(error) = folder(&entry, depth + 1, files, seen) {
