@@ -83,7 +83,7 @@ async fn a_monitor_outside_hears_of_every_end_and_its_address_is_not_stored(plac
     heard(2);
     let heard: Vec<_> = monitor.records().into_iter().map(|record| (record.method, record.target, record.key)).collect();
     let post = |path: &str, key: String| ("POST".to_owned(), path.to_owned(), key);
-    let key = |run: &serde_json::Value, word: &str| format!("\"alarm/ping/{}/1/{word}\"", run.as_str().unwrap());
+    let key = |run: &serde_json::Value, word: &str| format!("alarm/ping/{}/1/{word}", run.as_str().unwrap());
     let expected = [post("/s3cret-uuid/fail", key(&failed, "fail")), post("/s3cret-uuid", key(&well, "success"))];
     assert_eq!(heard, expected);
     replica.stop();
