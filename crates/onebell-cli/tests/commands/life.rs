@@ -65,7 +65,7 @@ async fn every_reading_command_answers_people_in_tables_and_programs_in_json_alo
     assert_eq!(answer(&["runs", "--since", "1h"])["runs"].as_array().unwrap().len(), 1);
     assert_eq!(answer(&["runs", "--since", "2999-01-01T00:00:00Z"]), json!({"runs": []}));
     let shown = answer(&["show", &run]);
-    assert_eq!(keys(&shown), ["input", "messages", "run", "steps"]);
+    assert_eq!(keys(&shown), ["input", "messages", "run", "steps", "timeline"]);
     let names: Vec<&Value> = shown["steps"].as_array().unwrap().iter().map(|step| &step["name"]).collect();
     assert_eq!(names, ["pull", "compute", "remind"]);
     assert_eq!(shown["messages"]["sent"], 120);
@@ -87,7 +87,7 @@ async fn every_reading_command_answers_people_in_tables_and_programs_in_json_alo
 
 fn the_counts_have_the_contracts_shape(site: &Site) {
     let status = site.status();
-    assert_eq!(keys(&status), ["duplicates_prevented", "effects", "outbox", "replicas", "runs", "steps", "waiting"]);
+    assert_eq!(keys(&status), ["duplicates_prevented", "effects", "outbox", "replicas", "runs", "steps", "took", "waiting"]);
     assert_eq!(keys(&status["duplicates_prevented"]), ["effects", "messages", "slots", "superseded"]);
     let statuses = ["cancelled", "cancelling", "failed", "failing", "parked", "queued", "running", "succeeded", "undoing"];
     assert_eq!(keys(&status["runs"]), statuses);
