@@ -1,5 +1,4 @@
 //! Recurrence rules: the specification's own examples, another library's opinion on random rules, clock changes, and refusals.
-#![expect(clippy::unwrap_used, reason = "helpers of a test fail by panicking")]
 
 use jiff::tz::TimeZoneDatabase;
 use onebell::model::Moment;
