@@ -6,13 +6,17 @@ use std::sync::Arc;
 
 use onebell::handler::Channel;
 
-use crate::http::{self, HttpChannel, HttpConfig, Signer};
-use crate::jobfile::{self, ChannelConfig, JobFile};
+use crate::http::{self, HttpChannel, HttpConfig, PingChannel, Route, Signer, Target};
+use crate::jobfile::{self, ChannelConfig, JobFile, PingConfig};
+use crate::secret::SecretRef;
 use crate::smtp::{Secret, SmtpChannel, SmtpConfig, Tls, render_check};
 use crate::steps::ChannelFacts;
 
+/// By name.
+pub type Channels = BTreeMap<String, Arc<dyn Channel>>;
+
 /// One channel for each that the file declares. Passwords are read now, so that a missing one is said at the start.
-pub fn build(file: &JobFile) -> Result<BTreeMap<String, Arc<dyn Channel>>, String> {
+pub fn build(file: &JobFile) -> Result<Channels, String> {
     let one = |(name, config): (&String, &ChannelConfig)| {
         let wrong = |error: String| format!("channel {name:?}: {error}");
         let channel: Arc<dyn Channel> = match config {
@@ -27,7 +31,46 @@ pub fn build(file: &JobFile) -> Result<BTreeMap<String, Arc<dyn Channel>>, Strin
         };
         Ok((name.clone(), channel))
     };
-    file.channels.iter().map(one).collect()
+    let mut channels: BTreeMap<_, _> = file.channels.iter().map(one).collect::<Result<_, String>>()?;
+    channels.extend(pings(file)?);
+    Ok(channels)
+}
+
+/// The channels of pings. All of them go by one way: certificates are read once.
+fn pings(file: &JobFile) -> Result<Channels, String> {
+    let mut addresses = Vec::new();
+    for (name, config) in &file.pings {
+        let wrong = |error: String| format!("{name}: {error}");
+        let [success, fail] = ping_addresses(config, &file.folder).map_err(wrong)?;
+        addresses.push((name.clone(), [success, fail]));
+    }
+    let targets = || addresses.iter().flat_map(|(_, targets)| targets).flatten();
+    let route = Route::new(targets().any(Target::is_encrypted), None, None, None).map_err(|error| format!("ping: {error}"))?;
+    let secrets = file.secret_values();
+    let channel = |target: Option<Target>| {
+        let config = target.map(|target| HttpConfig { secrets: secrets.clone(), ..HttpConfig::new(target) });
+        config.map(|config| HttpChannel::over(config, route.clone()).map(Arc::new)).transpose().map_err(|error| error.to_string())
+    };
+    let one = |(name, [success, fail]): (String, [Option<Target>; 2])| {
+        Ok((name, Arc::new(PingChannel { success: channel(success)?, fail: channel(fail)? }) as Arc<dyn Channel>))
+    };
+    addresses.into_iter().map(one).collect()
+}
+
+/// Of a success and of a failure.
+fn ping_addresses(config: &PingConfig, folder: &Path) -> Result<[Option<Target>; 2], String> {
+    let address = |address: &SecretRef| address.resolve(folder).map_err(|error| error.to_string());
+    let written = match config {
+        PingConfig::Base(base) => {
+            let base = address(base)?;
+            [Some(base.clone()), Some(http::fail_below(&base))]
+        }
+        PingConfig::Each { success, fail } => {
+            [success.as_ref().map(&address).transpose()?, fail.as_ref().map(&address).transpose()?]
+        }
+    };
+    let [success, fail] = written.map(|written| written.map(|written| written.parse::<Target>()).transpose());
+    Ok([success?, fail?])
 }
 
 /// What each channel asks of its messages before they enter the outbox.

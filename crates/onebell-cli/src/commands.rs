@@ -9,6 +9,7 @@ pub mod chaos;
 pub mod check;
 pub mod demo;
 pub mod doctor;
+mod durations;
 pub mod explain;
 pub mod import;
 pub mod init;
@@ -20,6 +21,8 @@ pub mod progress;
 pub mod read;
 pub mod run;
 pub mod schema;
+pub mod show;
+mod times;
 pub mod trigger;
 pub mod words;
 
@@ -37,7 +40,7 @@ pub async fn carry_out(cli: Cli) -> Answer {
     match cli.command {
         Command::Demo(args) => demo::demo(common, &args).await,
         Command::Init { dir } => init::init(&dir),
-        Command::Check => check::check(common),
+        Command::Check => check::check(common).await,
         Command::Schema => schema::schema(),
         Command::Run(args) => run::run(common, args).await,
         Command::Once(args) => once::once(common, args).await,
@@ -45,7 +48,7 @@ pub async fn carry_out(cli: Cli) -> Answer {
         Command::Status => read::status(common).await,
         Command::Jobs => read::jobs(common).await,
         Command::Runs(args) => read::runs(common, &args).await,
-        Command::Show { run } => read::show(common, &run).await,
+        Command::Show { run } => show::show(common, &run).await,
         Command::Logs { run, step, follow } => logs::logs(common, &run, step.as_deref(), follow).await,
         Command::Replicas => read::replicas(common).await,
         Command::Recoveries { limit } => read::recoveries(common, limit).await,

@@ -86,6 +86,22 @@ impl Database {
         }
     }
 
+    /// Opens it as it is, for a look that may as well be left out: nothing is made, brought up or waited for.
+    pub async fn look(&self) -> Result<Arc<dyn Store>, StoreError> {
+        const PATIENCE: Duration = Duration::from_secs(3);
+        match self {
+            Self::Sqlite(path) if !path.exists() => Err(StoreError::broken(format!("{} is not there yet", path.display()))),
+            Self::Sqlite(path) => {
+                let store: Arc<dyn Store> = Arc::new(SqliteStore::builder(path).open()?);
+                Ok(store)
+            }
+            Self::Postgres(url) => {
+                let store: Arc<dyn Store> = Arc::new(PostgresStore::builder(url).lease(PATIENCE).connect().await?);
+                Ok(store)
+            }
+        }
+    }
+
     /// Runs statements of the user's own in one transaction.
     pub async fn execute(&self, sql: &str) -> Result<(), StoreError> {
         match self {

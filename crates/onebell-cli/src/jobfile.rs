@@ -6,6 +6,7 @@
 
 mod dates;
 mod document;
+mod doubts;
 mod elsewhere;
 mod fields;
 mod include;
@@ -15,6 +16,7 @@ mod kind;
 mod limits;
 mod notify;
 mod page;
+pub mod ping;
 mod problem;
 mod promise;
 mod reading;
@@ -32,7 +34,9 @@ use std::path::{Path, PathBuf};
 use onebell::model::JobDefinition;
 
 pub use dates::days_of_file;
+pub use doubts::of_job as doubts;
 pub use page::page;
+pub use ping::PingConfig;
 pub use problem::{Problem, Report};
 pub use promise::{Promise, StepPromise, promises};
 pub use schedule::{describe, spelled};
@@ -54,6 +58,8 @@ pub struct JobFile {
     pub replica: ReplicaSettings,
     /// `[channels]`.
     pub channels: BTreeMap<String, ChannelConfig>,
+    /// Where the pings of jobs go, by channel.
+    pub pings: BTreeMap<String, PingConfig>,
     /// Jobs that can be used, in the order written.
     pub jobs: Vec<JobDefinition>,
     /// Why the others cannot, in the order of the file; empty unless the file was read partly.

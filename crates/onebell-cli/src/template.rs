@@ -11,6 +11,7 @@ mod written;
 
 use std::sync::Arc;
 
+use minijinja::value::ValueKind;
 use minijinja::{AutoEscape, Environment, ErrorKind, UndefinedBehavior, Value};
 
 pub use scope::{RunFacts, Scope};
@@ -120,6 +121,9 @@ impl Templates {
             if value.is_none() {
                 return Err(minijinja::Error::new(ErrorKind::BadSerialization, NULL));
             }
+            if matches!(value.kind(), ValueKind::Seq | ValueKind::Map | ValueKind::Iterable) {
+                return Err(minijinja::Error::new(ErrorKind::BadSerialization, LIST));
+            }
             if rule == written::URL {
                 return written::url(out, value, &seen);
             }
@@ -145,6 +149,53 @@ impl Templates {
         })
     }
 
+    /// What a template names and no run will ever have: a misspelt `run.id`, a filter that does not exist. `roots` are the names that
+    /// it is given. What rows have is not known before they are there.
+    ///
+    /// # Errors
+    /// The first of them, as rendering would tell it.
+    pub fn check(&self, name: &str, roots: &[&str]) -> Result<(), TemplateError> {
+        let Ok(template) = self.environment.get_template(name) else { return Ok(()) };
+        let missing = |path: &str, present: &[&str]| TemplateError {
+            template: name.to_owned(),
+            line: None,
+            problem: TemplateProblem::Missing {
+                path: path.to_owned(),
+                present: present.iter().map(|word| (*word).to_owned()).collect(),
+            },
+        };
+        let mut named: Vec<String> = template.undeclared_variables(false).into_iter().collect();
+        named.sort();
+        for path in &named {
+            let root = path.split('.').next().unwrap_or_default();
+            if self.environment.globals().any(|(global, _)| global == root) {
+                continue;
+            }
+            if !roots.contains(&root) {
+                return Err(missing(root, roots));
+            }
+        }
+        if let Some(field) = fields_of_run(template.source()).find(|field| !RunFacts::FIELDS.contains(field)) {
+            return Err(missing(&format!("run.{field}"), &RunFacts::FIELDS));
+        }
+        // Nothing is there, so what it computes means nothing; that a filter does not exist is known all the same.
+        let mut environment = self.environment.clone();
+        environment.set_undefined_behavior(UndefinedBehavior::Chainable);
+        let tried = environment.get_template(name).and_then(|template| template.render(()));
+        match tried {
+            Err(error)
+                if matches!(error.kind(), ErrorKind::UnknownFilter | ErrorKind::UnknownTest | ErrorKind::UnknownFunction) =>
+            {
+                Err(TemplateError {
+                    template: name.to_owned(),
+                    line: error.line(),
+                    problem: TemplateProblem::Other(words_of(&error)),
+                })
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Renders the template `name` for one row.
     ///
     /// # Errors
@@ -156,20 +207,44 @@ impl Templates {
     }
 
     fn explained(&self, error: &minijinja::Error) -> TemplateProblem {
-        let null = error.kind() == ErrorKind::BadSerialization && error.detail() == Some(NULL);
+        let said = |word| error.kind() == ErrorKind::BadSerialization && error.detail() == Some(word);
+        let (null, listed) = (said(NULL), said(LIST));
         match (error.kind(), self.trace.last()) {
             (ErrorKind::UndefinedError, Some(last)) if last.missing => {
                 TemplateProblem::Missing { path: last.path, present: last.present }
             }
             (_, Some(last)) if null && !last.missing => TemplateProblem::Null { path: last.path },
+            // A slice of null is an empty list.
+            (_, Some(last)) if listed && !last.missing => TemplateProblem::Null { path: last.path },
+            _ if listed => {
+                TemplateProblem::Other("it prints an array or an object; write one of its fields, or | join(\", \")".to_owned())
+            }
             _ if null => TemplateProblem::Other("it prints null".to_owned()),
             _ => TemplateProblem::Other(words_of(error)),
         }
     }
 }
 
+/// What is asked of `run`. The engine's own analysis leaves out what is sliced.
+fn fields_of_run(source: &str) -> impl Iterator<Item = &str> {
+    let is_word = |letter: char| letter.is_alphanumeric() || letter == '_';
+    let expressions = source.split("{{").skip(1).filter_map(|rest| rest.split("}}").next());
+    let statements = source.split("{%").skip(1).filter_map(|rest| rest.split("%}").next());
+    expressions.chain(statements).flat_map(move |code| {
+        code.match_indices("run.").filter_map(move |(at, _)| {
+            let (before, after) = (&code[..at], &code[at + 4..]);
+            let whole = !before.ends_with(|letter: char| is_word(letter) || letter == '.');
+            let quoted = before.matches(['"', '\'']).count() % 2 == 1;
+            let field = &after[..after.find(|letter: char| !is_word(letter)).unwrap_or(after.len())];
+            (whole && !quoted && !field.is_empty()).then_some(field)
+        })
+    })
+}
+
 /// The formatter's own word for a null, told apart from the engine's errors.
 const NULL: &str = "null has no text";
+/// And for what is no text, number or flag.
+const LIST: &str = "a list has no text";
 
 fn words_of(error: &minijinja::Error) -> String {
     let detail = error.detail().map(|detail| format!(": {detail}")).unwrap_or_default();
@@ -256,6 +331,43 @@ mod tests {
         assert!(refused(loops, "{}").contains("takes too long"));
         assert!(refused("{% include 'x' %}", "{}").contains("unknown statement"));
         assert!(refused("{{ row.a", "{}").contains("syntax error"));
+    }
+
+    #[test]
+    fn what_no_run_will_ever_have_is_known_before_there_is_one() {
+        let check = |source: &str| {
+            let mut templates = Templates::new();
+            templates.add("t", source).unwrap();
+            templates.check("t", &["job", "row", "run", "step"]).map_err(|error| error.to_string())
+        };
+        for good in [
+            "{{ row.a.b }}{{ run.id }}{{ run.scheduled_for or '' }}{{ run.input.x }}{{ job }}/{{ step }}",
+            "{% for n in row.list %}{{ n.x }}{{ loop.index }}{% endfor %}{% set x = row.a %}{{ x }}",
+            "{{ row.a | upper | default('-') }}{{ row.n // 100 }}{{ '%02d' | format(row.n) }}{% for i in range(3) %}{{ i }}{% endfor %}",
+            "{% if row.a is defined and row.b is none %}x{% endif %}{{ row['x y'] }}{{ dict(a=1) }}",
+        ] {
+            assert_eq!(check(good), Ok(()), "{good}");
+        }
+        for (bad, says) in [
+            ("{{ run.month }}", "run.month does not exist; run has id, input, scheduled_for"),
+            ("{% if row.x %}{{ run.sheduled_for[:7] }}{% endif %}", "run.sheduled_for does not exist"),
+            ("{{ env.TOKEN }}", "env does not exist; a template has job, row, run, step"),
+            ("{{ customer }}", "customer does not exist"),
+            ("{{ rows }}", "rows does not exist"),
+            ("{{ run.scheduled_for | strftime('%Y') }}", "unknown filter: filter strftime is unknown"),
+            ("{{ now() }}", "now does not exist"),
+        ] {
+            assert!(check(bad).is_err_and(|error| error.contains(says)), "{bad}: {:?}", check(bad));
+        }
+    }
+
+    #[test]
+    fn a_list_is_not_printed_and_a_slice_of_null_is_null() {
+        assert!(refused("{{ row.a }}", r#"{"a":[1,2]}"#).contains("it prints an array or an object"));
+        assert!(refused("{{ row.a }}", r#"{"a":{"b":1}}"#).contains("join"));
+        assert_eq!(render("{{ row.a | join(', ') }}", r#"{"a":[1,2]}"#).unwrap(), "1, 2");
+        assert!(refused("{{ row.a[:7] }}", r#"{"a":null}"#).contains("row.a is null"));
+        assert!(refused("{{ run.input[:7] }}", "{}").contains("run.input is null"));
     }
 
     #[test]

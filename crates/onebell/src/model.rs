@@ -19,9 +19,12 @@ pub mod recovery;
 pub mod retry;
 pub mod run;
 pub mod schedule;
+pub mod spelled;
 pub mod step;
+pub mod times;
 pub mod transition;
 pub mod turn;
+pub mod vigil;
 pub mod watch;
 pub mod zone_version;
 

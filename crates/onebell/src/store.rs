@@ -20,9 +20,10 @@ pub use port::batch::{BatchOpened, BatchStore, BatchView, Chunk, ChunkAnswer, Ef
 pub use port::error::{Cause, Result, StoreError};
 pub use port::leader::{Guarded, JanitorStore, LeaderStore, Pruned, Retention};
 pub use port::operator::{Acted, Actor, MessageVerdict, OperatorStore, Resolution, Trigger, Triggered};
+pub(crate) use port::read::SEEN_RUNS_MAX;
 pub use port::read::{
-    AttemptView, JobView, MessageFilter, MessageView, ReadStore, ReplicaView, RunDetail, RunFilter, RunView, SkipView,
-    StatusView, StepDetail, Waiting,
+    AttemptView, JobView, MessageFilter, MessageView, ReadStore, ReplicaView, RunDetail, RunFilter, RunView, SEEN_JOBS_MAX,
+    SkipView, StatusView, StepDetail, Waiting,
 };
 pub use port::relay::{ClaimMessages, ClaimedMessage, Marked, MessageSettled, RelayStore};
 pub use port::replica::{Prevented, Renewal, ReplicaInfo, ReplicaStore};

@@ -41,6 +41,7 @@ mod contract {
     mod retention;
     mod runs;
     mod schema;
+    mod seen;
     mod sets;
     mod settle;
     mod slots;
@@ -50,6 +51,7 @@ mod contract {
     mod superseded;
     mod together;
     mod undo;
+    mod vigils;
     mod waited;
     mod work;
     mod zones;

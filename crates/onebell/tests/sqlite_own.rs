@@ -26,16 +26,22 @@ mod own {
 
     #[tokio::test]
     async fn an_older_schema_is_brought_up_and_keeps_its_effects() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("onebell.db");
-        let connection = rusqlite::Connection::open(&path).unwrap();
-        connection.execute_batch(include_str!("../src/store/sqlite/migrations/0001.sql")).unwrap();
-        let effect = "INSERT INTO onebell_effects (scope, key, fingerprint, amount, payload, created_at) VALUES ('s', 'k', 'f', 7, '{}', 0)";
-        connection.execute_batch(&format!("INSERT INTO onebell_schema (version, migrated_at) VALUES (1, 0); {effect}")).unwrap();
-        drop(connection);
-        assert!(SqliteStore::builder(&path).open().unwrap_err().to_string().contains("onebell migrate"));
-        let store = SqliteStore::builder(&path).inline().open_and_migrate().unwrap();
-        assert_eq!(store.effects_total("s").await.unwrap(), (1, 7));
+        let older =
+            [include_str!("../src/store/sqlite/migrations/0001.sql"), include_str!("../src/store/sqlite/migrations/0002.sql")];
+        for version in 1..=older.len() {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("onebell.db");
+            let connection = rusqlite::Connection::open(&path).unwrap();
+            connection.execute_batch(&older[..version].concat()).unwrap();
+            let effect = "INSERT INTO onebell_effects (scope, key, fingerprint, amount, payload, created_at) VALUES ('s', 'k', 'f', 7, '{}', 0)";
+            let note = format!("INSERT INTO onebell_schema (version, migrated_at) VALUES ({version}, 0); {effect}");
+            connection.execute_batch(&note).unwrap();
+            drop(connection);
+            assert!(SqliteStore::builder(&path).open().unwrap_err().to_string().contains("onebell migrate"));
+            assert_eq!(SqliteStore::builder(&path).migrate(false).unwrap(), ["0002", "0003"][version - 1..]);
+            let store = SqliteStore::builder(&path).inline().open_and_migrate().unwrap();
+            assert_eq!(store.effects_total("s").await.unwrap(), (1, 7));
+        }
     }
 
     /// A store with one job of one step, and a replica that carries it.

@@ -301,7 +301,8 @@ fn an_unknown_zone_is_refused_with_the_nearest_name() {
     for (zone, remedy) in [
         ("asia/kolkata", "write \"Asia/Kolkata\""),
         (" Asia/Ho_Chi_Minh", "write \"Asia/Ho_Chi_Minh\""),
-        ("Europe/Berln", "write \"Europe/Berlin\""),
+        ("Europe/Berln", "did you mean \"Europe/Berlin\"?"),
+        ("Asia/Hanoi", "write \"Asia/Ho_Chi_Minh\""),
         ("Ho Chi Minh", "write \"Asia/Ho_Chi_Minh\""),
         ("New York", "write \"America/New_York\""),
         ("UTC+7", "write \"Etc/GMT-7\""),

@@ -1,11 +1,13 @@
-//! `onebell check`: validates the job file and prints what each step promises.
+//! `onebell check`: validates the job file and prints what each step promises; where there is a history, how its limits fit to it.
 
 use onebell::model::schedule::{Schedule, advice, next_slot};
 use serde::Serialize;
 
+use super::times;
 use crate::answer::{Answer, Failure, json, line};
 use crate::args::{Common, Format};
-use crate::jobfile::{JobFile, StepPromise, promises};
+use crate::database::Database;
+use crate::jobfile::{JobFile, StepPromise, doubts, promises};
 
 #[derive(Serialize)]
 struct Checked {
@@ -17,12 +19,13 @@ struct Checked {
 }
 
 /// Every problem of the file at once, or every job with its promises and next slots.
-pub fn check(common: &Common) -> Answer {
+pub async fn check(common: &Common) -> Answer {
     let file = JobFile::load(&common.file).map_err(Failure::usage)?;
     let now = onebell::time::host_now();
-    let checked = file.jobs.iter().map(|job| checked(job, now)).collect::<Result<Vec<_>, _>>()?;
+    let mut checked = file.jobs.iter().map(|job| checked(job, &file, now)).collect::<Result<Vec<_>, _>>()?;
+    let history = compare(common, &file, &mut checked).await?;
     if common.format == Format::Json {
-        return json(&serde_json::json!({ "jobs": checked }));
+        return json(&serde_json::json!({ "jobs": checked, "history": history }));
     }
     for job in &checked {
         line(format!(
@@ -44,23 +47,55 @@ pub fn check(common: &Common) -> Answer {
             }
         }
     }
+    if checked.is_empty() {
+        line("  warning: there is no job in it; one begins with [jobs.NAME]");
+    }
     let jobs = if checked.len() == 1 { "1 job".to_owned() } else { format!("{} jobs", checked.len()) };
     line(format!("{} is good: {jobs}", common.file.display()));
     Ok(())
 }
 
+/// Adds what the history says to the warnings. It is a help, not a check: a database that is away spoils nothing.
+async fn compare(common: &Common, file: &JobFile, checked: &mut [Checked]) -> Result<&'static str, Failure> {
+    if common.database.is_none() && file.database.is_none() {
+        return Ok("not named");
+    }
+    let database = Database::choose(common, file.database.as_deref())?;
+    let advised = match database.look().await {
+        Ok(store) => times::advise(store.as_ref(), &file.jobs).await,
+        Err(error) => Err(error),
+    };
+    let advised = match advised {
+        Ok(advised) => advised,
+        Err(error) => {
+            tracing::info!(%error, "timeouts are not compared with the history");
+            return Ok("away");
+        }
+    };
+    for (job, advice) in advised {
+        let Some(checked) = checked.iter_mut().find(|checked| checked.job == job) else { continue };
+        let warning = format!("{}; write {}", advice.message, advice.paste);
+        match advice.step.and_then(|step| checked.steps.iter_mut().find(|checked| checked.step == step)) {
+            Some(step) => step.warnings.push(warning),
+            None => checked.warnings.push(warning),
+        }
+    }
+    Ok("compared")
+}
+
 /// So many slots are looked at for the next ones that run.
 const LOOKED_AT: usize = 10_000;
 
-fn checked(job: &onebell::model::JobDefinition, now: onebell::model::Moment) -> Result<Checked, Failure> {
+fn checked(job: &onebell::model::JobDefinition, file: &JobFile, now: onebell::model::Moment) -> Result<Checked, Failure> {
     let parsed = Schedule::of_job(job, onebell::replica::ZoneData::newest().zones()).map_err(Failure::usage)?;
     let slots = std::iter::successors(next_slot(&parsed, now), |slot| next_slot(&parsed, slot.at));
     // Slots of every second may be excluded for years.
     let next = slots.take(LOOKED_AT).filter(|slot| slot.opens()).map(|slot| slot.at).take(3).collect::<Vec<_>>();
+    let queues = file.replica.queues.clone().unwrap_or_else(|| onebell::replica::Settings::default().queues);
     Ok(Checked {
         job: job.name.clone(),
         schedules: job.schedules.iter().map(crate::jobfile::describe).collect(),
-        warnings: warnings(job, &parsed, now, next.is_empty()),
+        warnings: warnings(job, &parsed, now, next.is_empty()).into_iter().chain(doubts(job, &queues)).collect(),
         next,
         steps: promises(job),
     })

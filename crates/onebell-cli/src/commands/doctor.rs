@@ -1,4 +1,5 @@
-//! `onebell doctor`: what a person has to set right about time. It changes nothing unless it is told to.
+//! `onebell doctor`: what a person has to set right about time: clocks, zones, and limits that do not fit to the history. It changes
+//! nothing unless it is told to.
 
 use onebell::model::Moment;
 use onebell::model::behind::behind;
@@ -7,7 +8,7 @@ use onebell::replica::{Settings, ZoneData};
 use onebell::store::{Acted, ReplicaView, Store};
 use serde::Serialize;
 
-use super::{actor, store};
+use super::{actor, store, times};
 use crate::answer::{Answer, Failure, json, line};
 use crate::args::{Common, Doctor, Format};
 
@@ -16,7 +17,7 @@ use crate::args::{Common, Doctor, Format};
 pub(super) struct Finding {
     pub(super) code: &'static str,
     pub(super) message: String,
-    pub(super) fix: &'static str,
+    pub(super) fix: String,
 }
 
 /// Says what it finds; with `--accept-clock`, accepts the clock first.
@@ -28,6 +29,7 @@ pub async fn doctor(common: &Common, args: &Doctor) -> Answer {
     let (now, newest) = (store.scheduler_now().await?, store.newest_renewal().await?);
     let mut findings: Vec<Finding> = clock(now, newest).into_iter().collect();
     findings.extend(zones(&store.replicas().await?, ZoneData::newest().version()));
+    findings.extend(limits(store.as_ref()).await?);
     if common.format == Format::Json {
         json(&serde_json::json!({ "now": now, "tzdata": ZoneData::newest().version(), "findings": findings }))?;
     } else {
@@ -54,6 +56,19 @@ async fn accept(store: &dyn Store, args: &Doctor) -> Answer {
     }
 }
 
+/// Timeouts and periods that do not fit to how long the registered jobs took lately.
+async fn limits(store: &dyn Store) -> Result<Vec<Finding>, Failure> {
+    let jobs: Vec<_> = store.jobs_named(None).await?.into_iter().map(|job| job.definition).collect();
+    let finding = |(job, advice): (String, onebell::model::times::TimeAdvice)| {
+        let (code, of) = match &advice.step {
+            Some(step) => ("timeout-short", format!("job {job}, step {step}")),
+            None => ("longer-than-period", format!("job {job}")),
+        };
+        Finding { code, message: format!("{of}: {}", advice.message), fix: format!("write {}", advice.paste) }
+    };
+    Ok(times::advise(store, &jobs).await?.into_iter().map(finding).collect())
+}
+
 /// The clock of a host that was set back.
 pub(super) fn clock(now: Moment, newest: Option<Moment>) -> Option<Finding> {
     let span = behind(now, newest?, Settings::default().lease)?;
@@ -63,7 +78,8 @@ pub(super) fn clock(now: Moment, newest: Option<Moment>) -> Option<Finding> {
             "this host's clock lies {} s behind what was written in the database before: nothing is planned",
             span.as_secs()
         ),
-        fix: "set the clock right; if it is right, end replicas whose clock is ahead and run: onebell doctor --accept-clock",
+        fix: "set the clock right; if it is right, end replicas whose clock is ahead and run: onebell doctor --accept-clock"
+            .to_owned(),
     })
 }
 
@@ -73,16 +89,16 @@ pub(super) fn zones(replicas: &[ReplicaView], own: &str) -> Vec<Finding> {
     let mut versions: Vec<&str> = replicas.iter().filter(plan).map(|replica| replica.tzdata.as_str()).collect();
     versions.sort_by_key(|version| ZoneVersion::read(version));
     versions.dedup();
-    let fix = "bring the system's tzdata up to date (or TZDIR, or the program), then start the replica again";
+    let fix = || "bring the system's tzdata up to date (or TZDIR, or the program), then start the replica again".to_owned();
     let mut findings = Vec::new();
     if versions.len() > 1 {
         let message = format!("replicas have different time-zone data ({}): the newest plans", versions.join(", "));
-        findings.push(Finding { code: "zone-data-differs", message, fix });
+        findings.push(Finding { code: "zone-data-differs", message, fix: fix() });
     }
     if let Some(newest) = versions.last().filter(|newest| ZoneVersion::read(newest) > ZoneVersion::read(own)) {
         let message =
             format!("this program has time-zone data {own}, a replica has {newest}: what it explains may be out of date");
-        findings.push(Finding { code: "zone-data-older", message, fix });
+        findings.push(Finding { code: "zone-data-older", message, fix: fix() });
     }
     findings
 }

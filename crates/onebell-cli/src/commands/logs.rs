@@ -7,7 +7,7 @@ use base64::Engine;
 use onebell::model::RunId;
 use onebell::store::{RunDetail, Store};
 
-use super::read::find;
+use super::show::find;
 use super::store;
 use crate::answer::{Answer, Failure, json};
 use crate::args::{Common, Format};

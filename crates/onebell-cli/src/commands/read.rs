@@ -1,11 +1,14 @@
 //! Commands that only look.
 
-use onebell::model::job::UNDO_MARK;
-use onebell::model::message::MessageStatus;
-use onebell::model::{Moment, RunId};
-use onebell::store::{RunDetail, RunFilter, Store, Waiting};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use onebell::model::Moment;
+use onebell::model::run::RunStatus;
+use onebell::store::{RunFilter, RunView, Store, Waiting};
 use serde::Serialize;
 
+use super::durations::{Ink, milliseconds, second, took};
 use super::{doctor, store};
 use crate::answer::{Answer, Failure, Table, cell, json, line};
 use crate::args::{Common, Format, Runs, Since};
@@ -15,15 +18,23 @@ const SHOWN_US: u64 = 1_000_000;
 
 #[derive(Serialize)]
 struct Status {
-    runs: std::collections::BTreeMap<String, u64>,
-    steps: std::collections::BTreeMap<String, u64>,
-    outbox: std::collections::BTreeMap<String, u64>,
+    runs: BTreeMap<String, u64>,
+    steps: BTreeMap<String, u64>,
+    outbox: BTreeMap<String, u64>,
     effects: u64,
     replicas: u64,
     waiting: Waiting,
     duplicates_prevented: Prevented,
+    took: Vec<Took>,
     #[serde(skip_serializing_if = "Option::is_none")]
     clock: Option<doctor::Finding>,
+}
+
+/// How long the newest runs of a job took, the newest last.
+#[derive(Serialize)]
+struct Took {
+    job: String,
+    duration_ms: Vec<u64>,
 }
 
 #[derive(Serialize)]
@@ -39,6 +50,7 @@ pub async fn status(common: &Common) -> Answer {
     let store = store(common).await?;
     let view = store.status().await?;
     let clock = doctor::clock(store.scheduler_now().await?, store.newest_renewal().await?);
+    let newest = store.runs(&RunFilter { limit: LATELY, ..RunFilter::default() }).await?;
     let prevented = view.prevented;
     let status = Status {
         runs: view.runs,
@@ -53,12 +65,13 @@ pub async fn status(common: &Common) -> Answer {
             messages: prevented.messages,
             superseded: prevented.superseded,
         },
+        took: lately(&newest),
         clock,
     };
     if common.format == Format::Json {
         return json(&status);
     }
-    let counts = |counts: &std::collections::BTreeMap<String, u64>| {
+    let counts = |counts: &BTreeMap<String, u64>| {
         let some: Vec<String> = counts.iter().filter(|(_, n)| **n > 0).map(|(word, n)| format!("{n} {word}")).collect();
         if some.is_empty() { "none".to_owned() } else { some.join(", ") }
     };
@@ -82,6 +95,7 @@ pub async fn status(common: &Common) -> Answer {
         "duplicates prevented  {} slots, {} effects, {} messages, {} superseded writes",
         d.slots, d.effects, d.messages, d.superseded
     ));
+    show_lately(&status.took);
     if let Some(clock) = &status.clock {
         line(format!("{}; {}", clock.message, clock.fix));
     }
@@ -92,6 +106,30 @@ pub async fn status(common: &Common) -> Answer {
         line("runs are parked: they wait for a person. See: onebell runs --status parked");
     }
     Ok(())
+}
+
+/// So many runs are looked at for how long they took.
+const LATELY: u32 = 200;
+
+/// Of each job with a run that succeeded lately.
+fn lately(newest: &[RunView]) -> Vec<Took> {
+    let mut by_job: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
+    for run in newest.iter().rev().filter(|run| run.status == RunStatus::Succeeded.as_str()) {
+        by_job.entry(&run.job).or_default().extend(milliseconds(run.started_at, run.finished_at));
+    }
+    by_job.into_iter().map(|(job, duration_ms)| Took { job: job.to_owned(), duration_ms }).collect()
+}
+
+/// A row of bars for each job, where a terminal is.
+fn show_lately(took: &[Took]) {
+    const JOBS: usize = 10;
+    const RUNS: usize = 20;
+    let Some(ink) = Ink::of_stdout() else { return };
+    for Took { job, duration_ms } in took.iter().take(JOBS) {
+        let spans: Vec<Duration> = duration_ms.iter().rev().take(RUNS).rev().map(|ms| Duration::from_millis(*ms)).collect();
+        let last = spans.last().copied().unwrap_or_default();
+        line(format!("took      {} {last:.1?} {job}", ink.row(&spans)));
+    }
 }
 
 /// `onebell jobs`
@@ -124,88 +162,45 @@ pub async fn runs(common: &Common, args: &Runs) -> Answer {
     let filter = RunFilter { job: args.job.clone(), status: args.status, since, limit: args.limit };
     let runs = store.runs(&filter).await?;
     if common.format == Format::Json {
+        let runs = runs.iter().map(with_duration).collect::<Result<Vec<_>, _>>().map_err(Failure::usage)?;
         return json(&serde_json::json!({ "runs": runs }));
     }
-    let mut table = Table::new(["run", "job", "status", "origin", "scheduled for", "started", "took", "reason"]);
+    let longest = longest_by_job(&runs);
+    let ink = Ink::of_stdout();
+    let mut table = Table::new(["run", "job", "status", "took", "origin", "scheduled for", "started", "reason"]);
     for run in runs {
-        let took = took(run.started_at, run.finished_at);
-        let reason = run.reason.unwrap_or_default();
-        table.row([run.id, run.job, run.status, run.origin, cell(run.scheduled_for), cell(run.started_at), took, reason]);
+        let took = bar(&run, ink, &longest);
+        let (slot, started) = (cell(run.scheduled_for), cell(run.started_at.map(second)));
+        table.row([run.id, run.job, run.status, took, run.origin, slot, started, run.reason.unwrap_or_default()]);
     }
     print(&table, "no such run")
 }
 
-/// `onebell show RUN`
-pub async fn show(common: &Common, run: &str) -> Answer {
-    let detail = find(common, run).await?;
-    if common.format == Format::Json {
-        return json(&detail);
-    }
-    let head = &detail.run;
-    line(format!(
-        "{}  {}{}",
-        head.id,
-        head.status,
-        head.reason.as_ref().map(|reason| format!("  ({reason})")).unwrap_or_default()
-    ));
-    line(format!("job {}  origin {}  scheduled for {}", head.job, head.origin, cell(head.scheduled_for)));
-    line(format!("created {}  started {}  finished {}", head.created_at, cell(head.started_at), cell(head.finished_at)));
-    if let Some(input) = &detail.input {
-        line(format!("input {input}"));
-    }
-    let mut table = Table::new(["step", "status", "attempt", "tries", "replica", "from", "took", "outcome"]);
-    for step in &detail.steps {
-        for attempt in &step.attempts {
-            let outcome = format!("{} {}", attempt.outcome, attempt.error.as_deref().unwrap_or(&attempt.summary));
-            table.row([
-                step.name.clone(),
-                String::new(),
-                attempt.attempt.to_string(),
-                String::new(),
-                cell(attempt.replica.as_ref().map(|id| short(id))),
-                cell(attempt.claimed_at),
-                took(attempt.started_at.or(attempt.claimed_at), Some(attempt.ended_at)),
-                outcome,
-            ]);
-        }
-        table.row([
-            step.name.clone(),
-            step.status.clone(),
-            step.attempt.to_string(),
-            step.tries.to_string(),
-            cell(step.locked_by.as_ref().map(|id| short(id))),
-            cell(step.complete_by.map(|at| format!("until {at}"))),
-            String::new(),
-            step.error.clone().unwrap_or_default(),
-        ]);
-    }
-    table.print();
-    if !detail.messages.is_empty() {
-        let counts: Vec<String> = detail.messages.iter().map(|(word, n)| format!("{n} {word}")).collect();
-        line(format!("messages  {}", counts.join(", ")));
-    }
-    match head.status.as_str() {
-        "parked" if detail.messages.contains_key(MessageStatus::InDoubt.as_str()) => line(format!(
-            "a message is in doubt: ask its receiver, then onebell outbox list --run {0} and onebell outbox resolve KEY --as …",
-            head.id
-        )),
-        "parked" => line(format!(
-            "it waits for a person: onebell retry {0}, onebell resolve {0} STEP --as …, or onebell cancel {0}",
-            head.id
-        )),
-        "failed" if detail.steps.iter().any(|step| step.name.ends_with(UNDO_MARK)) => {
-            line(format!("its finished steps were undone; for another try: onebell trigger {}", head.job));
-        }
-        "failed" => line(format!("try it again: onebell retry {}", head.id)),
-        _ => {}
-    }
-    Ok(())
+fn with_duration(run: &RunView) -> Result<serde_json::Value, serde_json::Error> {
+    let mut value = serde_json::to_value(run)?;
+    value["duration_ms"] = serde_json::json!(milliseconds(run.started_at, run.finished_at));
+    Ok(value)
 }
 
-/// The run, or an error that says where to look.
-pub(super) async fn find(common: &Common, run: &str) -> Result<RunDetail, Failure> {
-    let found = store(common).await?.run(&RunId::from_text(run)).await?;
-    found.ok_or_else(|| Failure::usage(format!("no run {run:?}; see: onebell runs")))
+fn longest_by_job(runs: &[RunView]) -> BTreeMap<String, Duration> {
+    let mut longest: BTreeMap<String, Duration> = BTreeMap::new();
+    for run in runs {
+        let took = span(run).unwrap_or_default();
+        let known = longest.entry(run.job.clone()).or_default();
+        *known = took.max(*known);
+    }
+    longest
+}
+
+fn span(run: &RunView) -> Option<Duration> {
+    Some(run.finished_at?.since(run.started_at?))
+}
+
+/// How long a run took, on a terminal beside the longest of its job.
+fn bar(run: &RunView, ink: Option<Ink>, longest: &BTreeMap<String, Duration>) -> String {
+    let words = took(run.started_at, run.finished_at);
+    let bar = ink.zip(span(run)).zip(longest.get(&run.job)).map(|((ink, span), longest)| ink.bar(span, *longest));
+    bar.map_or_else(|| words.clone(), |bar| format!("{words:>7} {bar}"))
 }
 
 /// `onebell replicas`
@@ -280,13 +275,6 @@ fn print(table: &Table, nothing: &str) -> Answer {
 }
 
 /// Enough of a replica's random id to tell it from the others.
-fn short(id: &str) -> &str {
+pub(super) fn short(id: &str) -> &str {
     id.get(..8).unwrap_or(id)
-}
-
-fn took(from: Option<Moment>, to: Option<Moment>) -> String {
-    match (from, to) {
-        (Some(from), Some(to)) => format!("{:.1?}", to.since(from)),
-        _ => "–".to_owned(),
-    }
 }

@@ -40,12 +40,20 @@ impl HttpChannel {
     ///
     /// # Errors
     /// As [`HttpChannel::new`].
-    pub fn with_timer(mut config: HttpConfig, timer: Arc<dyn Timer>) -> Result<Self, HttpConfigError> {
-        config.check()?;
+    pub fn with_timer(config: HttpConfig, timer: Arc<dyn Timer>) -> Result<Self, HttpConfigError> {
         let encrypted = config.url.is_encrypted() || config.ask.as_ref().is_some_and(Question::is_encrypted);
-        config.secrets = shown::with_tokens(config.secrets);
         let route = Route::new(encrypted, config.ca_file.as_deref(), config.proxy.clone(), config.allow_hosts.clone())?;
-        Ok(Self { config, route, timer })
+        Ok(Self { timer, ..Self::over(config, route)? })
+    }
+
+    /// The same by a way that several share.
+    ///
+    /// # Errors
+    /// As [`HttpChannel::new`].
+    pub fn over(mut config: HttpConfig, route: Route) -> Result<Self, HttpConfigError> {
+        config.check()?;
+        config.secrets = shown::with_tokens(config.secrets);
+        Ok(Self { config, route, timer: Arc::new(SystemTimer) })
     }
 
     /// What goes out for this message.

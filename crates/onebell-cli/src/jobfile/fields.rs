@@ -7,8 +7,8 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::elsewhere::called;
-use super::keys::Table;
+use super::elsewhere::{called, said};
+use super::keys::{JOB_KEYS, SECTIONS, STEP_KEYS, Section, Table};
 use super::problem::Flaw;
 
 /// A value and where it stands.
@@ -103,7 +103,17 @@ impl<'t> Fields<'t> {
     /// The value of `key`, read by `read`; nothing when it is not there or wrong.
     pub(super) fn read<T>(&self, key: &'static str, read: impl FnOnce(&'t Node<'t>) -> Read<T>) -> Option<T> {
         let node = self.get(key)?;
-        self.flaws.keep(read(node).map_err(|flaw| flaw.under(key)))
+        self.flaws.keep(read(node).map_err(|flaw| self.shown(key, flaw).under(key)))
+    }
+
+    /// Whoever wrote another type is shown what the key looks like.
+    fn shown(&self, key: &str, flaw: Flaw) -> Flaw {
+        match self.described.and_then(|table| table.key(key)) {
+            Some(described) if flaw.remedy.is_empty() && flaw.message.starts_with("expected ") => {
+                Flaw { remedy: format!("write {key} = {}", described.example), ..flaw }
+            }
+            _ => flaw,
+        }
     }
 
     /// As [`Self::read`], but it has to be there.
@@ -132,10 +142,28 @@ impl<'t> Fields<'t> {
         let asked = self.asked.borrow();
         for (key, span, _) in self.entries() {
             if !asked.contains(&key) && !self.refused.borrow().contains(&key) {
-                self.flaws.push(Flaw::new(span, format!("unknown key {key:?}"), instead(key, &asked)));
+                self.flaws.push(Flaw::new(span, format!("unknown key {key:?}"), otherwise(key, &asked)));
             }
         }
     }
+}
+
+/// The remedy for a wrong key: the right one, what to do without one, or the table that it belongs into.
+fn otherwise(key: &str, asked: &[&'static str]) -> String {
+    if called(key, asked).is_some() || nearest(key, asked).is_some() {
+        return instead(key, asked);
+    }
+    said(key).map(str::to_owned).or_else(|| elsewhere(key)).unwrap_or_else(|| instead(key, asked))
+}
+
+/// Where such a key stands: on a job, on a step, or in the one or two tables that have it.
+fn elsewhere(key: &str) -> Option<String> {
+    let has = |section: &&&Section| section.keys.iter().any(|known| known.name == key);
+    let there: Vec<&str> = match [&JOB_KEYS, &STEP_KEYS].iter().find(has) {
+        Some(section) => vec![section.title],
+        None => SECTIONS.iter().filter(has).map(|section| section.title).collect(),
+    };
+    (1..=2).contains(&there.len()).then(|| format!("it stands in {}; move it there", there.join(" or ")))
 }
 
 /// The remedy for a wrong word: what it is called here or the nearest right one, else all of them.

@@ -9,6 +9,7 @@ use toml::de::DeValue;
 use super::fields::{Fields, Flaws, Node, Read, expected, instead};
 use super::keys;
 use super::kind::KINDS;
+use super::ping::{self, PingConfig};
 use super::problem::Flaw;
 use super::step::{self, Around, ReadStep, Reference};
 use super::values::{name, text};
@@ -21,11 +22,13 @@ pub(super) struct ReadJob {
     /// The name in the header.
     pub(super) span: Range<usize>,
     pub(super) formerly: Option<Range<usize>>,
+    /// Where its pings go.
+    pub(super) ping: Option<PingConfig>,
 }
 
 pub(super) fn read<'t>(job: &str, at: Range<usize>, node: &'t Node<'t>, around: &Around<'t>) -> ReadJob {
     let mut definition = JobDefinition::new(job);
-    let mut formerly = None;
+    let (mut formerly, mut ping) = (None, None);
     match Fields::open(node, &keys::JOB, around.flaws) {
         Err(flaw) => around.flaws.push(flaw.under(job)),
         Ok(fields) => {
@@ -39,6 +42,7 @@ pub(super) fn read<'t>(job: &str, at: Range<usize>, node: &'t Node<'t>, around: 
             });
             schedule::read(&fields, around, &mut definition);
             notify::read(&fields, around, &mut definition);
+            ping = ping::read(&fields, &mut definition);
             steps(&fields, &at, around, &mut definition);
             fields.finish();
         }
@@ -49,7 +53,7 @@ pub(super) fn read<'t>(job: &str, at: Range<usize>, node: &'t Node<'t>, around: 
     {
         around.flaws.push(Flaw::new(at.clone(), error.problem, ""));
     }
-    ReadJob { definition, span: at, formerly }
+    ReadJob { definition, span: at, formerly, ping }
 }
 
 fn steps<'t>(fields: &Fields<'t>, at: &Range<usize>, around: &Around<'t>, job: &mut JobDefinition) {
@@ -65,7 +69,7 @@ fn steps<'t>(fields: &Fields<'t>, at: &Range<usize>, around: &Around<'t>, job: &
         None => {
             refuse_step_keys(fields, around.flaws);
             kind::offer(fields);
-            let remedy = "write command, http, sql or message, or steps under [[jobs.NAME.steps]]";
+            let remedy = format!("write command, http, sql, apply or message, or steps under [[jobs.{}.steps]]", job.name);
             around.flaws.push(Flaw::new(at.clone(), format!("job {:?} has no step", job.name), remedy));
             return;
         }
@@ -78,6 +82,11 @@ fn steps<'t>(fields: &Fields<'t>, at: &Range<usize>, around: &Around<'t>, job: &
 fn array_of_tables<'t>(node: &'t Node<'t>) -> Read<Vec<&'t Node<'t>>> {
     match node.get_ref() {
         DeValue::Array(array) if !array.is_empty() => Ok(array.iter().collect()),
+        DeValue::Table(_) => Err(Flaw::new(
+            node.span(),
+            "expected an array of tables, found one table",
+            "write it with two brackets: [[jobs.NAME.steps]]",
+        )),
         other => Err(expected("steps under [[jobs.NAME.steps]]", other, node.span())),
     }
 }
@@ -85,18 +94,31 @@ fn array_of_tables<'t>(node: &'t Node<'t>) -> Read<Vec<&'t Node<'t>>> {
 fn several<'t>(nodes: &[&'t Node<'t>], around: &Around<'t>) -> Vec<ReadStep> {
     let mut previous: Option<String> = None;
     let mut read = Vec::new();
-    for node in nodes {
-        let Some(fields) = around.flaws.keep(Fields::open(node, &keys::STEP, around.flaws)) else { continue };
+    for (at, node) in nodes.iter().enumerate() {
+        let Some(fields) = around.flaws.keep(Fields::open(node, &keys::STEP, around.flaws).map_err(|flaw| a_step(flaw))) else {
+            continue;
+        };
         // A step among several is referred to by its name: it needs one.
         if !fields.has("name") {
             around.flaws.push(Flaw::new(fields.span.clone(), "name is missing", "write name = \"…\""));
         }
-        let step = step::read(&fields, previous.as_deref(), around);
+        let mut step = step::read(&fields, previous.as_deref(), around);
         fields.finish();
+        if !fields.has("name") {
+            // Not the same as another one that has none either.
+            step.definition.name = format!("step {}", at + 1);
+        }
         previous = Some(step.definition.name.clone());
         read.push(step);
     }
     read
+}
+
+fn a_step(flaw: Flaw) -> Flaw {
+    Flaw {
+        remedy: "write { name = \"…\", command = [\"…\"] }, or [[jobs.NAME.steps]] with its keys below".to_owned(), ..flaw
+    }
+    .under("steps")
 }
 
 /// A step's key on a job with several steps would apply to none of them.
@@ -121,7 +143,11 @@ fn check_references(steps: &[ReadStep], flaws: &Flaws) {
         for reference in step.after.iter().chain(&step.rows_of).filter(unknown) {
             let others: Vec<&str> = names.iter().copied().filter(|name| *name != own).collect();
             let message = format!("{}: {:?} is no step of this job", reference.key, reference.step);
-            flaws.push(Flaw::new(reference.span.clone(), message, instead(&reference.step, &others)));
+            let remedy = match others.is_empty() {
+                true => "jobs do not wait for each other: make them steps of one job".to_owned(),
+                false => instead(&reference.step, &others),
+            };
+            flaws.push(Flaw::new(reference.span.clone(), message, remedy));
         }
         for reference in step.rows_of.iter().filter(|reference| !unknown(reference)) {
             if let Some((problem, remedy)) = rows_missing(reference, step, steps) {

@@ -129,6 +129,7 @@ pub static SECTIONS: &[&Section] = &[
     &UNDO_KEYS,
     &RETRY_KEYS,
     &NOTIFY_KEYS,
+    &PING_KEYS,
     &SECRET_KEYS,
     &STATEMENTS_KEYS,
     &RRULE_KEYS,

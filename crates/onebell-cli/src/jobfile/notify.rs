@@ -1,4 +1,4 @@
-//! `notify`, `start_within` and `finish_within`: what of a job is told, on which channel, and what is late.
+//! `notify` and the spans it goes by: what of a job is told, on which channel; what is late, too short or overdue.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -55,11 +55,13 @@ pub(super) fn of_defaults<'t>(node: &'t Node<'t>, channels: Channels<'_>, flaws:
     Ok(written)
 }
 
-/// The three keys of a job.
+/// The keys of a job.
 pub(super) fn read<'t>(fields: &Fields<'t>, around: &Around<'t>, job: &mut JobDefinition) {
     let channels = Channels { read: around.channels, names: around.channel_names };
     job.start_within = fields.read("start_within", span);
     job.finish_within = fields.read("finish_within", span);
+    job.runs_at_least = fields.read("runs_at_least", span);
+    job.expect_within = fields.read("expect_within", span);
     let base = around.defaults.notify.clone().unwrap_or_default();
     let own = fields.read("notify", |node| {
         let table_fields = Fields::open(node, &keys::NOTIFY, around.flaws)?;
@@ -80,9 +82,13 @@ pub(super) fn read<'t>(fields: &Fields<'t>, around: &Around<'t>, job: &mut JobDe
         let remedy = "remove it, or write schedule, every or at: what is asked for starts when it can";
         around.flaws.push(Flaw::new(at, "start_within without a schedule", remedy));
     }
-    if let Some(at) = fields.key_span("finish_within").filter(|_| !written.asks_for(AlarmKind::LateFinish)) {
-        let remedy = "write notify = { channel = \"…\", on = [\"late_finish\"] }, or remove it";
-        around.flaws.push(Flaw::new(at, "finish_within tells nobody", remedy));
+    let told =
+        [("finish_within", AlarmKind::LateFinish), ("runs_at_least", AlarmKind::TooShort), ("expect_within", AlarmKind::Overdue)];
+    for (key, kind) in told {
+        if let Some(at) = fields.key_span(key).filter(|_| !written.asks_for(kind)) {
+            let remedy = format!("write notify = {{ channel = \"…\", on = [{:?}] }}, or remove it", kind.as_str());
+            around.flaws.push(Flaw::new(at, format!("{key} tells nobody"), remedy));
+        }
     }
 }
 
@@ -93,15 +99,22 @@ fn never_told(fields: &Fields<'_>, written: &Written, job: &JobDefinition) {
         fields.flaws.push(Flaw::new(at, "after_skips counts nothing", "add \"skipped\" to on, or remove it"));
     }
     let own_on = fields.key_span("on");
-    let late = [
-        (AlarmKind::LateStart, "start_within", job.start_within.is_some()),
-        (AlarmKind::LateFinish, "finish_within", job.finish_within.is_some()),
+    let spans = [
+        (AlarmKind::LateStart, "start_within", "10m", job.start_within.is_some()),
+        (AlarmKind::LateFinish, "finish_within", "10m", job.finish_within.is_some()),
+        (AlarmKind::TooShort, "runs_at_least", "30s", job.runs_at_least.is_some()),
+        (AlarmKind::Overdue, "expect_within", "26h", job.expect_within.is_some()),
     ];
-    for (kind, key, there) in late {
+    for (kind, key, example, there) in spans {
         if let Some(at) = own_on.clone().filter(|_| asks(kind) && !there) {
-            let remedy = format!("write {key} = \"10m\", or remove {:?}", kind.as_str());
+            let remedy = format!("write {key} = {example:?}, or remove {:?}", kind.as_str());
             fields.flaws.push(Flaw::new(at, format!("{kind} is never told without {key}"), remedy));
         }
+    }
+    let ended = [AlarmKind::Failed, AlarmKind::Parked, AlarmKind::Overdue];
+    if let Some(at) = own_on.filter(|_| asks(AlarmKind::Recovered) && !ended.iter().any(|kind| asks(*kind))) {
+        let remedy = "add \"failed\" and \"parked\", or remove it";
+        fields.flaws.push(Flaw::new(at, "recovered follows what was told, and nothing is", remedy));
     }
 }
 

@@ -6,6 +6,7 @@ use onebell::model::{JobDefinition, StepDefinition};
 
 use serde::{Serialize, Serializer};
 
+use super::doubts;
 use crate::steps::spec::{APPLY, HTTP, MESSAGE, MessageStep, SQL};
 
 /// How often a step's effect may happen.
@@ -51,61 +52,49 @@ pub struct StepPromise {
 
 /// The promise of every step, in the order written.
 pub fn promises(job: &JobDefinition) -> Vec<StepPromise> {
-    job.steps.iter().map(|step| promise(job, step)).collect()
+    let one = |step: &StepDefinition| {
+        let mut told = promise(step);
+        told.warnings = doubts::of_step(job, step);
+        told
+    };
+    job.steps.iter().map(one).collect()
 }
 
-fn promise(job: &JobDefinition, step: &StepDefinition) -> StepPromise {
-    let told = |promise, meaning, warnings| StepPromise { step: step.name.clone(), promise, meaning, warnings };
+fn promise(step: &StepDefinition) -> StepPromise {
+    let told = |promise, meaning| StepPromise { step: step.name.clone(), promise, meaning, warnings: Vec::new() };
     if step.handler == SQL {
-        return told(Promise::ExactlyOnce, "its rows commit together with the step's completion, or not at all", Vec::new());
+        return told(Promise::ExactlyOnce, "its rows commit together with the step's completion, or not at all");
     }
     if step.handler == APPLY {
         let meaning = "each record's effect commits together with its identity and the position read; read again, it is Already";
-        return told(Promise::ExactlyOnce, meaning, Vec::new());
+        return told(Promise::ExactlyOnce, meaning);
     }
     if step.handler == MESSAGE {
         let Ok(spec) = serde_json::from_str::<MessageStep>(&step.spec) else {
-            return told(Promise::AtLeastOnce, "its definition cannot be read", Vec::new());
+            return told(Promise::AtLeastOnce, "its definition cannot be read");
         };
-        let warnings = message_warnings(job, &spec);
         return match spec.on_in_doubt.unwrap_or(InDoubtPolicy::Hold) {
             InDoubtPolicy::Hold => told(
                 Promise::AtMostOnce,
                 "one message per key; a send whose outcome is unknown is held in doubt until a person decides",
-                warnings,
             ),
             InDoubtPolicy::Resend => told(
                 Promise::AtLeastOnce,
                 "one message per key; a send whose outcome is unknown is sent again, with the same key",
-                warnings,
             ),
         };
     }
     if step.on_lost != OnLost::Retry && step.retry.attempts == 1 {
-        return told(Promise::AtMostOnce, "tried once; if its replica dies, nobody repeats it without a decision", Vec::new());
+        return told(Promise::AtMostOnce, "tried once; if its replica dies, nobody repeats it without a decision");
     }
     if step.handler == HTTP {
         return told(
             Promise::AtLeastOnce,
             "repeated after a failure, always with the same Idempotency-Key and a growing Onebell-Attempt",
-            Vec::new(),
         );
     }
     told(
         Promise::AtLeastOnce,
         "repeated after a failure, always with the same ONEBELL_IDEMPOTENCY_KEY and a growing ONEBELL_ATTEMPT",
-        Vec::new(),
     )
-}
-
-fn message_warnings(job: &JobDefinition, spec: &MessageStep) -> Vec<String> {
-    let mut warnings = Vec::new();
-    let (row, run) = (spec.key.contains("row"), spec.key.contains("run"));
-    if spec.rows.is_some() && !row {
-        warnings.push("`key` does not name the row: all rows have one key, and rows that differ are refused".to_owned());
-    }
-    if !job.schedules.is_empty() && !row && !run {
-        warnings.push("`key` is the same in every run: it is sent once, for ever; add {{ run.scheduled_for }}".to_owned());
-    }
-    warnings
 }

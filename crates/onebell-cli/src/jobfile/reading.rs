@@ -9,6 +9,7 @@ use onebell::model::JobDefinition;
 use super::document::Document;
 use super::fields::{Fields, Flaws, Node, Read};
 use super::job::{self, ReadJob};
+use super::ping::{self, PingConfig};
 use super::problem::{Flaw, Problem};
 use super::settings::{self, ChannelConfig, Defaults, ReplicaSettings};
 use super::step::Around;
@@ -96,8 +97,11 @@ impl<'t> Reading<'t, '_> {
         let jobs = self.within_retention(jobs, &replica);
         let jobs = self.without_clashes(jobs);
         let channels = channels.unwrap_or_default();
-        let secrets = secrets(&channels, &jobs);
-        JobFile { folder: PathBuf::new(), database, replica, channels, jobs, bad_jobs: Vec::new(), secrets }
+        let pings = pings(&jobs);
+        let jobs: Vec<JobDefinition> = jobs.into_iter().map(|job| job.definition).collect();
+        let mut secrets = secrets(&channels, &jobs);
+        secrets.extend(pings.values().flat_map(PingConfig::secrets));
+        JobFile { folder: PathBuf::new(), database, replica, channels, pings, jobs, bad_jobs: Vec::new(), secrets }
     }
 
     /// The tables by name under `key` of all parts, in the order written. Nothing when one of them cannot be read.
@@ -125,6 +129,9 @@ impl<'t> Reading<'t, '_> {
             if let Some(first) = named[..index].iter().find(|first| first.name == channel.name) {
                 let message = format!("two definitions of channel {:?} (the first is in {})", channel.name, self.place(first));
                 flaws.push(Flaw::new(channel.at.clone(), message, "rename or remove one"));
+            } else if channel.name.starts_with(ping::CHANNELS) {
+                let message = format!("channel {:?}: such names belong to the pings of jobs", channel.name);
+                flaws.push(Flaw::new(channel.at.clone(), message, "choose another one"));
             } else if let Some(config) = settings::channel(channel.name, &channel.at, channel.node, flaws) {
                 channels.insert(channel.name.to_owned(), config);
             }
@@ -190,14 +197,14 @@ impl<'t> Reading<'t, '_> {
     }
 
     /// Two jobs cannot both be what one was: they would share its id, its cursor and its keys.
-    fn without_clashes(&mut self, jobs: Vec<(usize, ReadJob)>) -> Vec<JobDefinition> {
+    fn without_clashes(&mut self, jobs: Vec<(usize, ReadJob)>) -> Vec<ReadJob> {
         let names: BTreeSet<String> = jobs.iter().map(|(_, job)| job.definition.name.clone()).collect();
         let mut taken = BTreeSet::new();
         let mut good = Vec::new();
         for (part, job) in jobs {
             let clash = job.definition.formerly.as_ref().filter(|name| names.contains(*name) || !taken.insert((*name).clone()));
             match clash {
-                None => good.push(job.definition),
+                None => good.push(job),
                 Some(name) => {
                     let message = format!("formerly: two definitions of job {name:?}");
                     let flaw = Flaw::new(job.formerly.unwrap_or(job.span), message, "keep one of them");
@@ -207,6 +214,16 @@ impl<'t> Reading<'t, '_> {
         }
         good
     }
+}
+
+/// By channel. Runs that a renamed job began under its old name ping as well.
+fn pings(jobs: &[ReadJob]) -> BTreeMap<String, PingConfig> {
+    let of_job = |job: &ReadJob| {
+        let names = std::iter::once(job.definition.name.clone()).chain(job.definition.formerly.clone());
+        let config = job.ping.clone();
+        names.filter_map(move |name| Some((ping::channel(&name), config.clone()?))).collect::<Vec<_>>()
+    };
+    jobs.iter().flat_map(of_job).collect()
 }
 
 fn database(node: &Node<'_>) -> Read<String> {

@@ -216,6 +216,7 @@ pub(super) fn channel<'t>(name: &str, at: &Range<usize>, node: &'t Node<'t>, fla
 fn one_channel(fields: &Fields<'_>, at: Range<usize>) -> Option<ChannelConfig> {
     let flaws = fields.flaws;
     let Some(node) = fields.get("kind") else {
+        let at = fields.key_span("type").unwrap_or(at);
         flaws.push(Flaw::new(at, "kind is missing", "write kind = \"smtp\" or kind = \"http\""));
         return None;
     };
@@ -230,7 +231,7 @@ fn one_channel(fields: &Fields<'_>, at: Range<usize>) -> Option<ChannelConfig> {
 }
 
 fn smtp(fields: &Fields<'_>) -> Option<SmtpConfig> {
-    let host = fields.need("host", "\"mail.example.com\"", name);
+    let host = fields.need("host", "\"mail.example.com\"", server);
     let port: Option<u16> = fields.read("port", number(1, 65_535));
     let from = fields.need("from", "\"Billing <billing@example.com>\"", mailbox);
     let local = host.as_deref().is_some_and(is_loopback);
@@ -270,6 +271,23 @@ fn smtp(fields: &Fields<'_>) -> Option<SmtpConfig> {
     Some(config)
 }
 
+/// The name or address of a server, and nothing else.
+fn server(node: &Node<'_>) -> Read<String> {
+    let host = name(node)?;
+    let rest = host.split_once("://").map_or(host.as_str(), |(_, rest)| rest);
+    let is_address = host.parse::<std::net::IpAddr>().is_ok();
+    if is_address || !host.contains([':', '/', '@', ' ']) {
+        return Ok(host);
+    }
+    let (alone, port) = rest.trim_end_matches('/').rsplit_once(':').unwrap_or((rest.trim_end_matches('/'), ""));
+    let alone = alone.rsplit('@').next().unwrap_or(alone);
+    let remedy = match port.parse::<u16>() {
+        Ok(port) => format!("write host = {alone:?} and port = {port}"),
+        Err(_) => format!("write host = {alone:?}"),
+    };
+    Err(Flaw::new(node.span(), format!("{host:?} is more than the name of a server"), remedy))
+}
+
 /// What nobody on the way may read or change.
 fn refuse_in_the_clear(fields: &Fields<'_>, tls: Tls, password: bool) {
     let at = |key| fields.key_span(key).unwrap_or(fields.span.clone());
@@ -307,7 +325,10 @@ fn mailbox(node: &Node<'_>) -> Read<String> {
 /// A string, `{ env = "NAME" }` or `{ file = "PATH" }`.
 pub(super) fn secret<'t>(node: &'t Node<'t>, flaws: &'t Flaws) -> Read<SecretRef> {
     match node.get_ref() {
-        DeValue::String(text) => Ok(SecretRef::Text(text.clone().into_owned())),
+        DeValue::String(text) => match pointed_at(text) {
+            Some(remedy) => Err(Flaw::new(node.span(), format!("{text:?} would be taken as it stands"), remedy)),
+            None => Ok(SecretRef::Text(text.clone().into_owned())),
+        },
         DeValue::Table(_) => {
             let fields = Fields::open(node, &keys::SECRET, flaws)?;
             let (env, file) = (fields.read("env", name), fields.read("file", name));
@@ -322,6 +343,25 @@ pub(super) fn secret<'t>(node: &'t Node<'t>, flaws: &'t Flaws) -> Read<SecretRef
         }
         other => Err(expected("a string, { env = \"NAME\" } or { file = \"PATH\" }", other, node.span())),
     }
+}
+
+/// How to name the variable or the file that a text in somebody else's way of writing points at.
+fn pointed_at(text: &str) -> Option<String> {
+    let is_name = |name: &str| {
+        !name.is_empty()
+            && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+            && !name.as_bytes()[0].is_ascii_digit()
+    };
+    if let Some(path) = text.strip_prefix("file:").filter(|path| !path.is_empty()) {
+        return Some(format!("write {{ file = {path:?} }}"));
+    }
+    let braced = |text: &str| text.strip_prefix('{').and_then(|rest| rest.split_once('}')).map(|(name, _)| name.to_owned());
+    let whole = text.strip_prefix("env:").or_else(|| text.strip_prefix('$')).map(str::to_owned);
+    if let Some(name) = whole.filter(|name| is_name(name)) {
+        return Some(format!("write {{ env = {name:?} }}"));
+    }
+    let inside = text.split_once('$').and_then(|(_, rest)| braced(rest)).filter(|name| is_name(name))?;
+    Some(format!("write {{ env = {inside:?} }}; the variable holds the whole value, such as \"Bearer …\""))
 }
 
 /// `seconds` of a job.

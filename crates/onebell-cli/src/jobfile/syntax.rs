@@ -18,6 +18,11 @@ pub(super) struct Sorted {
 
 pub(super) fn sorted(errors: &[Error], text: &str) -> Sorted {
     let mut sorted = Sorted::default();
+    if let Some(span) = foreign(text) {
+        let remedy = "the job file is TOML: [jobs.NAME], and key = value below it";
+        sorted.file.push(Flaw::new(span, "this looks like YAML", remedy));
+        return sorted;
+    }
     // Where a second definition began: what it repeats is part of that mistake.
     let mut second: Option<Range<usize>> = None;
     for error in errors {
@@ -46,6 +51,25 @@ pub(super) fn sorted(errors: &[Error], text: &str) -> Sorted {
         }
     }
     sorted
+}
+
+/// The first line, when it is one that YAML begins with and TOML cannot have.
+fn foreign(text: &str) -> Option<Range<usize>> {
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        let written = line.trim();
+        if !written.is_empty() && !written.starts_with('#') {
+            let is_key = |key: &str| {
+                !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
+            };
+            let yaml = written == "---"
+                || written.strip_suffix(':').is_some_and(is_key)
+                || written.split_once(": ").is_some_and(|(key, _)| is_key(key));
+            return yaml.then(|| start..start + line.trim_end().len());
+        }
+        start += line.len();
+    }
+    None
 }
 
 fn table_twice(path: &[String], span: Range<usize>, text: &str, start: usize) -> Flaw {

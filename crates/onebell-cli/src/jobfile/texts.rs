@@ -9,7 +9,7 @@ use super::fields::{Fields, Flaws, Node, Read, expected};
 use super::keys;
 use super::problem::{Elsewhere, Flaw, Source};
 use super::values::{name, text};
-use crate::template::Templates;
+use crate::template::{TemplateError, TemplateProblem, Templates};
 
 /// The longest file that is embedded.
 const FILE_MAX_BYTES: u64 = 1024 * 1024;
@@ -78,11 +78,25 @@ pub(super) fn sql<'t>(node: &'t Node<'t>, folder: &Path, flaws: &'t Flaws) -> Re
     Ok(written.text)
 }
 
-/// Reads the template for its syntax only.
-pub(super) fn check_template(name: &str, written: &Written, source: &Source<'_>) -> Read<()> {
-    let Err(error) = Templates::new().add(name, &written.text) else { return Ok(()) };
+/// What a template of a message sees.
+pub(super) const OF_ROW: &[&str] = &["job", "row", "run", "step"];
+/// What one of a request sees.
+pub(super) const OF_ROWS: &[&str] = &["job", "rows", "run", "step"];
+
+/// Reads the template for its syntax, and for names that no run will ever have.
+pub(super) fn check_template(name: &str, written: &Written, sees: &[&str], source: &Source<'_>) -> Read<()> {
+    let mut templates = Templates::new();
+    let (error, remedy) = match templates.add(name, &written.text).err() {
+        Some(error) => (error, "templates are written {{ row.field }} and {% if … %}".to_owned()),
+        None => match templates.check(name, sees) {
+            Ok(()) => return Ok(()),
+            Err(error) => {
+                let remedy = instead_of(&error, sees);
+                (error, remedy)
+            }
+        },
+    };
     let message = error.to_string();
-    let remedy = "templates are written {{ row.field }} and {% if … %}";
     let line = error.line.unwrap_or(1);
     match &written.origin {
         Origin::Inline(span) => Err(Flaw::new(inside(span.clone(), line, source.text), message, remedy)),
@@ -91,6 +105,22 @@ pub(super) fn check_template(name: &str, written: &Written, source: &Source<'_>)
             let elsewhere = Some(Elsewhere { file: path.clone(), line, source_line });
             Err(Flaw { elsewhere, ..Flaw::new(span.clone(), message, remedy) })
         }
+    }
+}
+
+/// What may have been meant.
+fn instead_of(error: &TemplateError, sees: &[&str]) -> String {
+    match &error.problem {
+        TemplateProblem::Missing { path, .. } if path == "env" => {
+            "a template sees no environment; a header takes { env = \"NAME\" }".to_owned()
+        }
+        TemplateProblem::Missing { path, .. } if path == "row" => {
+            "write {% for row in rows %}: a request is made once, for all rows".to_owned()
+        }
+        TemplateProblem::Missing { path, .. } if !path.contains('.') && sees.contains(&"row") => {
+            format!("write {{{{ row.{path} }}}} for a field of the row")
+        }
+        _ => String::new(),
     }
 }
 

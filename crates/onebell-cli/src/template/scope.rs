@@ -29,6 +29,11 @@ pub struct Scope {
     rows: Option<String>,
 }
 
+impl RunFacts {
+    /// What `run` has.
+    pub(super) const FIELDS: [&str; 3] = ["id", "input", "scheduled_for"];
+}
+
 impl Scope {
     /// `row` is the text of a JSON object.
     pub fn new(job: &str, step: &str, run: &RunFacts, row: &str) -> Self {

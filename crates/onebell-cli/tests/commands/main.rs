@@ -7,7 +7,9 @@
 mod acts;
 mod alarms;
 mod apply;
+mod durations;
 mod examples;
+mod history;
 mod includes;
 mod life;
 mod mails;

@@ -15,7 +15,7 @@ fn an_unknown_key_is_told_at_its_place_with_the_nearest_right_one() {
 #[test]
 fn an_unknown_zone_is_told_with_the_nearest_one() {
     let site = Site::plain("[jobs.j]\ntime_zone = \"Asia/Ho_Chi_Mihn\"\nschedule = \"@daily\"\ncommand = [\"true\"]\n");
-    let told = ["onebell.toml:2:13: time_zone: no such time zone \"Asia/Ho_Chi_Mihn\"; write \"Asia/Ho_Chi_Minh\""];
+    let told = ["onebell.toml:2:13: time_zone: no such time zone \"Asia/Ho_Chi_Mihn\"; did you mean \"Asia/Ho_Chi_Minh\"?"];
     site.onebell(&["check"]).ended(2).complains(&told);
 }
 

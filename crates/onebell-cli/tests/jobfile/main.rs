@@ -10,6 +10,7 @@ mod read;
 mod reference;
 mod refused;
 mod schema;
+mod trial;
 
 use std::path::Path;
 

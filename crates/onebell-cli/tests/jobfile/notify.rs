@@ -1,9 +1,12 @@
-//! `notify`, `start_within`, `finish_within`: read as written, taken over from `[defaults]`, and refused where they would do nothing.
+//! `notify`, the spans that it goes by, and `ping`: read as written, taken over from `[defaults]`, and refused where they would do nothing.
 
 use std::time::Duration;
 
-use onebell::model::alarm::{AlarmKind, Form, Notify};
+use onebell::model::alarm::{AlarmKind, Form, Notify, PingWord};
 use onebell::model::message::InDoubtPolicy;
+
+use onebell_cli::jobfile::PingConfig;
+use onebell_cli::secret::SecretRef;
 
 use crate::{CHANNEL, parse, the_one, told};
 
@@ -64,6 +67,43 @@ fn what_is_late_is_read_as_spans() {
 }
 
 #[test]
+fn what_a_success_decides_is_read_as_spans() {
+    let on = "notify = { channel = \"ops\", on = [\"failed\", \"recovered\", \"too_short\", \"overdue\"] }";
+    let job = parse(&job(&format!("runs_at_least = \"30s\"\nexpect_within = \"26h\"\n{on}"))).jobs.remove(0);
+    assert_eq!((job.runs_at_least, job.expect_within), (Some(Duration::from_secs(30)), Some(Duration::from_secs(26 * 3600))));
+    assert!(job.keeps_vigil());
+    assert!(the_one(&self::job("expect_within = \"0s\"")).starts_with("11:17 expect_within: it is zero"));
+}
+
+#[test]
+fn a_ping_names_addresses_that_the_definition_does_not() {
+    let read = |ping: &str| {
+        let mut file = parse(&job(&format!("formerly = \"old\"\nping = {ping}")));
+        let job = file.jobs.remove(0);
+        assert!(!serde_json::to_string(&job).unwrap().contains("example.com"));
+        // Runs that began under the old name ping as well.
+        assert_eq!(file.pings.keys().collect::<Vec<_>>(), ["ping/j", "ping/old"]);
+        (job.ping.unwrap(), file.pings.remove("ping/j").unwrap())
+    };
+    let text = |address: &str| SecretRef::Text(address.to_owned());
+    let (ping, config) = read("\"https://example.com/up\"");
+    assert_eq!((ping.channel.as_str(), config), ("ping/j", PingConfig::Base(text("https://example.com/up"))));
+    assert_eq!(ping.on, PingWord::ALL.iter().copied().collect());
+    let (ping, config) = read("{ fail = \"https://example.com/down\" }");
+    assert_eq!(config, PingConfig::Each { success: None, fail: Some(text("https://example.com/down")) });
+    assert_eq!(ping.on, [PingWord::Fail].into());
+    assert_eq!(read("{ env = \"PING\" }").1, PingConfig::Base(SecretRef::Env("PING".to_owned())));
+}
+
+#[test]
+fn a_ping_that_reaches_nobody_is_refused() {
+    assert!(the_one(&job("ping = \"example.com\"")).starts_with("11:8 ping: it does not begin with https://"));
+    assert!(the_one(&job("ping = { success = \"https://a\", sucess = 1 }")).contains("unknown key \"sucess\""));
+    let told = the_one("[channels.\"ping/j\"]\nkind = \"http\"\nurl = \"https://example.com\"\n[jobs.j]\ncommand = [\"true\"]\n");
+    assert!(told.contains("such names belong to the pings of jobs; choose another one"), "{told}");
+}
+
+#[test]
 fn wrong_words_are_told_with_the_nearest_right_one() {
     assert_eq!(
         the_one(&job("notify = { channel = \"opps\", on = [\"failed\"] }")),
@@ -96,6 +136,14 @@ fn a_key_that_would_do_nothing_is_refused() {
         told,
         "11:29 late_start is never told without start_within; write start_within = \"10m\", or remove \"late_start\""
     );
+    for (key, kind) in [("runs_at_least", "too_short"), ("expect_within", "overdue")] {
+        let told = the_one(&job(&format!("{key} = \"2h\"")));
+        assert!(told.starts_with(&format!("11:1 {key} tells nobody; write notify = ")) && told.contains(kind), "{told}");
+        let told = the_one(&job(&format!("notify = {{ channel = \"ops\", on = [\"{kind}\"] }}")));
+        assert!(told.starts_with(&format!("11:29 {kind} is never told without {key}; write {key} = ")), "{told}");
+    }
+    let told = the_one(&job("notify = { channel = \"ops\", on = [\"recovered\", \"skipped\"] }"));
+    assert_eq!(told, "11:29 recovered follows what was told, and nothing is; add \"failed\" and \"parked\", or remove it");
     let told = the_one(&job("notify = { channel = \"ops\", on = [\"failed\"], after_skips = 2 }"));
     assert_eq!(told, "11:46 after_skips counts nothing; add \"skipped\" to on, or remove it");
     let told = the_one("[jobs.j]\nstart_within = \"5m\"\ncommand = [\"true\"]\n");

@@ -24,6 +24,7 @@ pub(crate) static TABLES: &[&Table] = &[
     &keys::ROWS,
     &keys::RETRY,
     &keys::NOTIFY,
+    &keys::PING,
     &keys::SECRET,
     &keys::STATEMENTS,
     &keys::RRULE,
@@ -90,10 +91,18 @@ impl Place {
 
     fn job(&self) -> Vec<(&'static str, &'static str)> {
         let kind = if self.key.name == "steps" { &[] } else { self.kind() };
-        let late = "{ channel = \"mail\", to = \"a@example.com\", on = [\"failed\", \"late_finish\"] }";
+        let told =
+            "{ channel = \"mail\", to = \"a@example.com\", on = [\"failed\", \"late_finish\", \"too_short\", \"overdue\"] }";
+        let told = [
+            ("schedule", "\"0 2 * * *\""),
+            ("finish_within", "\"9h\""),
+            ("runs_at_least", "\"1s\""),
+            ("expect_within", "\"9h\""),
+            ("notify", told),
+        ];
         let schedule = match self.key.name {
             "seconds" => vec![("every", "\"1h\"")],
-            "finish_within" => vec![("schedule", "\"0 2 * * *\""), ("notify", late)],
+            "finish_within" | "runs_at_least" | "expect_within" => told.to_vec(),
             // A job without slots has a default of its own, and a step's rows come from a step.
             _ => vec![("schedule", "\"0 2 * * *\"")],
         };
@@ -160,6 +169,7 @@ fn around(table: &Table) -> (String, &'static str) {
         "rows" => (tested(&format!("message = {MESSAGE}")), "[jobs.j.steps.for_each]"),
         "retry" => (job("command = [\"true\"]"), "[jobs.j.retry]"),
         "notify" => (job("command = [\"true\"]"), "[jobs.j.notify]"),
+        "ping" => (job("command = [\"true\"]"), "[jobs.j.ping]"),
         "secret" => (
             "[channels.tested]\nkind = \"smtp\"\nhost = \"m.example.com\"\nfrom = \"a@example.com\"\n".to_owned(),
             "[channels.tested.password]",

@@ -176,7 +176,7 @@ fn each_step_has_the_promise_of_its_kind_and_policies() {
         "{CHANNEL}[jobs.j]\nevery = \"1h\"\n[[jobs.j.steps]]\nname = \"a\"\nsql = \"x\"\n[[jobs.j.steps]]\nname = \"b\"\ncommand = [\"x\"]\n\
          [[jobs.j.steps]]\nname = \"c\"\ncommand = [\"x\"]\non_lost = \"hold\"\nretry = {{ attempts = 1 }}\n\
          [[jobs.j.steps]]\nname = \"d\"\nmessage = {{ channel = \"mail\", key = \"k\", to = \"t\", subject = \"s\", text = \"x\" }}\n\
-         [[jobs.j.steps]]\nname = \"e\"\non_in_doubt = \"resend\"\nmessage = {{ channel = \"mail\", key = \"{{{{ run.id }}}}\", to = \"t\", subject = \"s\", text = \"x\" }}\n"
+         [[jobs.j.steps]]\nname = \"e\"\non_in_doubt = \"resend\"\nmessage = {{ channel = \"mail\", key = \"{{{{ run.id }}}}\", to = \"t@example.com\", subject = \"s\", text = \"x\" }}\n"
     );
     let file = parse(&text);
     let promises = promises(&file.jobs[0]);

@@ -51,7 +51,7 @@ fn what_is_wrong_outside_the_jobs_refuses_the_file_and_tells_the_jobs_problems_t
 #[test]
 fn an_unknown_zone_is_told_at_its_place_with_the_nearest_one() {
     let told = the_one(&job("time_zone = \"Asia/Ho_Chi_Mihn\""));
-    assert_eq!(told, "2:13 time_zone: no such time zone \"Asia/Ho_Chi_Mihn\"; write \"Asia/Ho_Chi_Minh\"");
+    assert_eq!(told, "2:13 time_zone: no such time zone \"Asia/Ho_Chi_Mihn\"; did you mean \"Asia/Ho_Chi_Minh\"?");
     assert!(the_one("[defaults]\ntime_zone = \"Europe/Berlni\"").starts_with("2:13 time_zone: no such time zone"));
 }
 
@@ -102,8 +102,11 @@ fn a_wrong_type_names_what_was_expected_and_what_was_found() {
             "timeout = \"1h\"\nhard_limit = \"1m\"",
             "3:14 hard_limit: shorter than timeout; raise it, or leave it out (10 × timeout)",
         ),
-        ("retry = 3", "2:9 retry: expected a table, found the number 3; "),
-        ("retry = { attempts = 0 }", "2:22 attempts: expected a whole number from 1 to 1000000, found the number 0; "),
+        ("retry = 3", "2:9 retry: expected a table, found the number 3; write retry = { attempts = 5, backoff = \"2s..5m\" }"),
+        (
+            "retry = { attempts = 0 }",
+            "2:22 attempts: expected a whole number from 1 to 1000000, found the number 0; write attempts = 5",
+        ),
         (
             "retry = { backoff = \"1m..1s\" }",
             "2:21 backoff: \"1m..1s\" runs backwards; write the first wait and the longest one, such as \"1s..1m\", or \"5s\"",
@@ -114,7 +117,10 @@ fn a_wrong_type_names_what_was_expected_and_what_was_found() {
             "2:11 overlap: \"wait\" is not a choice here; write one of \"allow\", \"queue\", \"replace\", \"skip\"",
         ),
         ("missed = \"all\"", "2:10 missed: \"all\" has no limit; write { all = 10 }"),
-        ("priority = \"high\"", "2:12 priority: expected a whole number from -1000000 to 1000000, found the string \"high\"; "),
+        (
+            "priority = \"high\"",
+            "2:12 priority: expected a whole number from -1000000 to 1000000, found the string \"high\"; write priority = 10",
+        ),
         (
             "exit_codes = { permanent = [3], retry = [3] }",
             "2:14 exit_codes: 3 is permanent and to be tried again; write it in one of the two",
@@ -160,7 +166,7 @@ fn the_name_of_the_built_in_job_is_taken() {
 fn a_job_says_what_it_does_once_and_a_steps_key_stands_on_a_step() {
     assert_eq!(
         the_one("[jobs.j]\nschedule = \"@daily\"\n"),
-        "1:7 job \"j\" has no step; write command, http, sql or message, or steps under [[jobs.NAME.steps]]"
+        "1:7 job \"j\" has no step; write command, http, sql, apply or message, or steps under [[jobs.j.steps]]"
     );
     assert_eq!(the_one(&job("sql = \"x\"")), "2:1 sql beside command; one step does one thing; make it a step of its own");
     let both = "[jobs.j]\ntimeout = \"1m\"\n[[jobs.j.steps]]\nname = \"a\"\nsql = \"x\"\n";

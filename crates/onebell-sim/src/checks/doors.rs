@@ -37,6 +37,7 @@ fn doors(port: Port, verb: &str) -> &'static [&'static str] {
         // A person may have called a step failed while its run was queued: then it fails when it is admitted.
         (Port::Scheduler, "admit_runs") => &["runs", "steps", "attempts", "messages", "skips"],
         (Port::Scheduler, "tell_late_finishes") => &["runs", "messages"],
+        (Port::Scheduler, "tell_silences") => &["messages"],
         (Port::Scheduler, "close_deliveries") => &["runs", "steps", "attempts", "messages"],
         (Port::Scheduler, "grant") => &["runs", "steps", "attempts", "messages", "requests", "replicas"],
         (Port::Scheduler, _) => &[],

@@ -1,6 +1,7 @@
 use async_trait::async_trait;
 use onebell::model::RunId;
 use onebell::model::recovery::RecoveryRequest;
+use onebell::model::times::SeenTimes;
 use onebell::store::{
     JobView, MessageFilter, MessageView, ReadStore, ReplicaView, Result, RunDetail, RunFilter, RunView, SkipView, StatusView,
     Trigger, Triggered,
@@ -48,6 +49,10 @@ impl ReadStore for FaultyStore {
 
     async fn asked_before(&self, trigger: &Trigger) -> Result<Option<Triggered>> {
         self.reading("asked_before", self.ground.store().asked_before(trigger)).await
+    }
+
+    async fn seen_times(&self, jobs: &[String]) -> Result<Vec<SeenTimes>> {
+        self.reading("seen_times", self.ground.store().seen_times(jobs)).await
     }
 
     async fn effects_total(&self, scope: &str) -> Result<(u64, i128)> {

@@ -60,6 +60,11 @@ impl SchedulerStore for FaultyStore {
         self.ground.store().tell_late_finishes(limit).await
     }
 
+    async fn tell_silences(&self, limit: u32) -> Result<u32> {
+        // Nor does one say when it is expected to succeed.
+        self.ground.store().tell_silences(limit).await
+    }
+
     async fn open_requests(&self, limit: u32) -> Result<Vec<RecoveryRequest>> {
         self.reading("open_requests", self.ground.store().open_requests(limit)).await
     }

@@ -1,6 +1,8 @@
 //! What is told of a job that goes wrong, in its own words and under its own key: one message for each event, however many replicas
 //! see it. The store puts it in the transaction that makes the event. It sends nothing, and decides over no run.
 
+mod moved;
+mod ping;
 mod row;
 mod told;
 
@@ -8,15 +10,16 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+pub use moved::{RunMoved, Success};
+pub use ping::{Ping, PingWord};
 pub use row::{SlotEnd, skips_in_a_row};
 pub use told::Alarm;
 
 use super::fingerprint::json_string;
 use super::message::{InDoubtPolicy, NewMessage};
 use super::retry::RetryPolicy;
-use super::run::RunEvent;
 use super::transition::words;
-use super::{JobId, Moment, RunId};
+use super::{JobId, Moment};
 
 words! {
     /// What may be told of a job.
@@ -33,7 +36,29 @@ words! {
         LateStart = "late_start",
         /// A run was not over in time.
         LateFinish = "late_finish",
+        /// A run succeeded sooner than it can have done its work.
+        TooShort = "too_short",
+        /// A job succeeded again.
+        Recovered = "recovered",
+        /// A job has not succeeded for too long.
+        Overdue = "overdue",
     }
+}
+
+impl AlarmKind {
+    /// A success after it is a recovery.
+    pub fn is_failure(self) -> bool {
+        matches!(self, Self::Failed | Self::Parked)
+    }
+}
+
+/// A message that tells something of a job.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Told {
+    /// It.
+    pub message: NewMessage,
+    /// A success after it is a recovery.
+    pub is_failure: bool,
 }
 
 /// What of a job is told, and on which channel.
@@ -98,7 +123,7 @@ impl Notify {
     /// The message that tells `alarm` of the job; nothing when nobody asked for it.
     ///
     /// The object has `alarm` (the kind), `job`, `subject`, `text`, `commands` (what to type next), `at`, and where they make
-    /// sense `run`, `message`, `first`, `last`, `count`, `due`.
+    /// sense `run`, `message`, `slot`, `first`, `last`, `count`, `due`, `worked_ms`.
     ///
     /// ```
     /// use onebell::model::alarm::{Alarm, AlarmKind, Notify};
@@ -150,34 +175,10 @@ fn object(members: &[(&str, String)]) -> String {
     format!("{{{}}}", members.join(","))
 }
 
-/// What a move of a run tells. `attempts`: of all its steps together; it only grows, so that failing again has another key.
-/// `finish_by`: unless that was told before.
-pub fn of_run(
-    run: &RunId,
-    attempts: u64,
-    event: RunEvent,
-    reason: Option<&str>,
-    finish_by: Option<Moment>,
-    now: Moment,
-) -> Vec<Alarm> {
-    let reason = || reason.map(str::to_owned);
-    let mut alarms = Vec::new();
-    match event {
-        RunEvent::EndFailed => alarms.push(Alarm::Failed { run: run.clone(), attempts, reason: reason() }),
-        RunEvent::Park => alarms.push(Alarm::Parked { run: run.clone(), attempts, reason: reason() }),
-        _ => {}
-    }
-    if matches!(event, RunEvent::Succeed | RunEvent::EndFailed)
-        && let Some(due) = finish_by.filter(|due| *due < now)
-    {
-        alarms.push(Alarm::LateFinish { run: run.clone(), due });
-    }
-    alarms
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::RunId;
 
     const NOW: Moment = Moment::from_micros(1_795_978_800_000_000);
 
@@ -222,20 +223,5 @@ mod tests {
         let webhook = told(&notify, &failed).payload;
         assert!(webhook.starts_with(r#"{"body":"{\"alarm\":\"failed\",\"job\":\"backup\""#), "{webhook}");
         assert!(webhook.ends_with(r#""content_type":"application/json"}"#), "{webhook}");
-    }
-
-    #[test]
-    fn a_run_tells_of_its_end_in_a_failure_of_parking_and_of_being_late() {
-        let kinds = |event, due: Option<Moment>| {
-            let alarms = of_run(&run(), 1, event, None, due, NOW);
-            alarms.iter().map(Alarm::kind).collect::<Vec<_>>()
-        };
-        let missed = Some(Moment::from_micros(NOW.micros() - 1));
-        assert_eq!(kinds(RunEvent::EndFailed, None), [AlarmKind::Failed]);
-        assert_eq!(kinds(RunEvent::EndFailed, missed), [AlarmKind::Failed, AlarmKind::LateFinish]);
-        assert_eq!(kinds(RunEvent::Succeed, missed), [AlarmKind::LateFinish]);
-        assert_eq!(kinds(RunEvent::Succeed, Some(NOW)), [], "in time");
-        assert_eq!(kinds(RunEvent::Park, missed), [AlarmKind::Parked], "the scheduler looks after what is still open");
-        assert_eq!(kinds(RunEvent::EndCancelled, missed), [], "a person ended it");
     }
 }

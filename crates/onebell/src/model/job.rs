@@ -1,13 +1,16 @@
 //! What a person declares: jobs, their steps and policies. Stored as JSON beside the job, and a run
 //! keeps the definition it was opened with.
 
+mod limits;
 pub(crate) mod micros;
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::alarm::Notify;
+pub use limits::Limits;
+
+use super::alarm::{Notify, Ping};
 use super::retry::RetryPolicy;
 use super::transition::words;
 
@@ -46,32 +49,20 @@ pub struct JobDefinition {
     /// A run that is not over so long after it was due is told of, once, if [`Self::notify`] asks for it.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "micros::option")]
     pub finish_within: Option<Duration>,
+    /// A run that succeeds after less work is told of, if [`Self::notify`] asks for it.
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "micros::option")]
+    pub runs_at_least: Option<Duration>,
+    /// A job that has not succeeded for longer is told of, once, if [`Self::notify`] asks for it.
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "micros::option")]
+    pub expect_within: Option<Duration>,
+    /// Where a sign of life goes when a run of it ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ping: Option<Ping>,
     /// What of it is told to whom when it goes wrong.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notify: Option<Notify>,
     /// In the order written.
     pub steps: Vec<StepDefinition>,
-}
-
-/// Limits of a job's schedules, as text: they are read where the schedules are.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Limits {
-    /// Nothing is due before: a date, a local time in the schedule's zone, or an instant.
-    #[serde(default)]
-    pub from: Option<String>,
-    /// Nothing is due after; a date is meant to its end.
-    #[serde(default)]
-    pub until: Option<String>,
-    /// Days on which slots are skipped and recorded: `2026-12-25`, or `2026-12-24..2027-01-02`.
-    #[serde(default)]
-    pub except: Vec<String>,
-}
-
-impl Limits {
-    /// Whether nothing is limited.
-    pub fn are_none(&self) -> bool {
-        *self == Self::default()
-    }
 }
 
 /// One schedule of a job, as text: it is parsed where it is used.
@@ -275,6 +266,9 @@ impl JobDefinition {
             anchor: None,
             start_within: None,
             finish_within: None,
+            runs_at_least: None,
+            expect_within: None,
+            ping: None,
             notify: None,
             steps: Vec::new(),
         }
@@ -297,7 +291,7 @@ impl JobDefinition {
         if self.steps.is_empty() {
             return Some("it has no step; add one under [[jobs.NAME.steps]]".to_owned());
         }
-        if let Some(problem) = self.lateness_problem().or_else(|| self.notify.as_ref()?.problem()) {
+        if let Some(problem) = self.own_problem() {
             return Some(problem);
         }
         let mut ids = std::collections::BTreeMap::new();
@@ -311,6 +305,11 @@ impl JobDefinition {
             }
         }
         (self.ranks().len() < self.steps.len()).then(|| "its steps wait for each other in a circle; check `after`".to_owned())
+    }
+
+    fn own_problem(&self) -> Option<String> {
+        let (notify, ping) = (|| self.notify.as_ref()?.problem(), || self.ping.as_ref()?.problem());
+        self.lateness_problem().or_else(|| self.vigil_problem()).or_else(notify).or_else(ping)
     }
 
     /// Topological rank of each step: 0 waits for nothing. Steps of a circle are left out.

@@ -45,6 +45,8 @@ pub struct Report {
     pub closed: u32,
     /// Runs found that are not over in time.
     pub late: u32,
+    /// Jobs looked at, whose silence was due.
+    pub silent: u32,
     /// The next known slot of the carried jobs.
     pub next_slot: Option<Moment>,
     /// The store's now, as the pass saw it.
@@ -86,6 +88,8 @@ pub async fn pass(
     report.now = store.scheduler_now().await?;
     if opens {
         open::due(store, rules, left, carried, &mut report).await?;
+        // By a clock that is not believed, everything would be overdue.
+        report.silent = store.tell_silences(LIMIT).await?;
     }
     report.closed = store.close_deliveries(LIMIT).await?;
     report.admitted = store.admit_runs(carried, LIMIT).await?;

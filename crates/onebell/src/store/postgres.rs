@@ -48,6 +48,7 @@ mod together;
 mod transaction;
 mod url;
 mod views;
+mod vigils;
 mod work;
 
 /// The driver whose transaction [`work`] hands over, in the version that fits.

@@ -49,6 +49,7 @@ mod transaction;
 mod trigger;
 mod user_work;
 mod views;
+mod vigils;
 
 use std::path::PathBuf;
 use std::sync::Arc;

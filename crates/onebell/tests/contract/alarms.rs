@@ -38,14 +38,15 @@ fn notify(on: &[AlarmKind]) -> Notify {
     Notify::new("mail", on.iter().copied())
 }
 
-/// A job that wants everything told.
+/// A job that wants everything told that goes wrong.
 fn watched(job: JobDefinition) -> JobDefinition {
-    with(job, |job| job.notify = Some(notify(AlarmKind::ALL)))
+    let wrong: Vec<AlarmKind> = AlarmKind::ALL.iter().copied().filter(|kind| *kind != AlarmKind::Recovered).collect();
+    with(job, |job| job.notify = Some(notify(&wrong)))
 }
 
 impl World {
     /// Keys of alarms, sorted.
-    async fn alarms(&self) -> Vec<String> {
+    pub(super) async fn alarms(&self) -> Vec<String> {
         let filter = MessageFilter { limit: 1_000, ..MessageFilter::default() };
         let messages = self.store.messages(&filter).await.unwrap();
         let mut keys: Vec<String> = messages.into_iter().map(|message| message.key).collect();
@@ -54,7 +55,7 @@ impl World {
         keys
     }
 
-    async fn payload(&self, key: &str) -> String {
+    pub(super) async fn payload(&self, key: &str) -> String {
         self.store.message(key).await.unwrap().expect("the alarm").payload
     }
 

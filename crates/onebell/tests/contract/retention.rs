@@ -36,7 +36,7 @@ pub(super) async fn prune_all(world: &World, term: &Term) -> Guarded<Pruned> {
     world.store.prune(term, &retention(world.carried())).await.unwrap()
 }
 
-async fn term(world: &World) -> Term {
+pub(super) async fn term(world: &World) -> Term {
     let leader = world.replica("leader").await;
     world.store.campaign("retention", &leader, DAY * 1000).await.unwrap().expect("the duty is free")
 }

@@ -232,7 +232,7 @@ async fn the_next_slot_is_the_earliest_of_the_carried_jobs(world: World) {
 
 impl World {
     /// Pauses or resumes, with nothing due in between.
-    async fn pause(&self, name: &str, paused_at: Option<Moment>) {
+    pub(super) async fn pause(&self, name: &str, paused_at: Option<Moment>) {
         let state = self.state(&self.job_id(name)).await;
         let change = PauseChange {
             job: state.id,

@@ -15,6 +15,7 @@ pub(crate) const ONE_SIDED: &[(&str, &str, &str)] = &[
     ("sqlite", "rewind_messages.sql", "only here is the store's clock a host's, which may be set back"),
     ("sqlite", "rewind_runs.sql", "only here is the store's clock a host's, which may be set back"),
     ("sqlite", "rewind_steps.sql", "only here is the store's clock a host's, which may be set back"),
+    ("sqlite", "rewind_vigils.sql", "only here is the store's clock a host's, which may be set back"),
     ("sqlite", "rewind_terms.sql", "only here is the store's clock a host's, which may be set back"),
     ("sqlite", "read_batch.sql", "PostgreSQL reads it under its lock: lock_batch"),
     ("sqlite", "read_series.sql", "PostgreSQL reads it under its lock: lock_series"),

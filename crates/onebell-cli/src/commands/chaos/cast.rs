@@ -88,6 +88,7 @@ impl Orders {
         for channel in file.channels.values_mut() {
             *channel = self.ports.in_place_of(channel, &self.name, self.lease * 3);
         }
+        file.pings.clear();
         if !self.real_steps {
             file.secrets.clear();
         }
@@ -96,7 +97,8 @@ impl Orders {
             let when = When::Every(every(job.overlap, jobs));
             job.limits = Limits::default();
             // Every run is to be judged by what it did: none is left out for being late, and nothing is told of it.
-            (job.notify, job.start_within, job.finish_within) = (None, None, None);
+            (job.notify, job.ping, job.start_within, job.finish_within) = (None, None, None, None);
+            (job.runs_at_least, job.expect_within) = (None, None);
             job.schedules = vec![ScheduleDefinition { when, time_zone: "UTC".to_owned(), dst: Dst::default() }];
             let name = job.name.clone();
             job.steps.iter_mut().for_each(|step| self.adapt_step(&name, step));

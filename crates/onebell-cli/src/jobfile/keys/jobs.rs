@@ -3,8 +3,8 @@
 use super::Shape::{Date, Duration, Either, Flag, List, Name, Table as Keys, Text, Whole, Word};
 use super::Without::{Nothing, Said, Same};
 use super::{
-    APPLY_KEYS, COMMAND_KEYS, EXCEPT_SHAPE, HTTP_KEYS, Key, MESSAGE_KEYS, MISSED_SHAPE, NOTIFY, RETRY, SQL_KEYS, Section, Shape,
-    Table, key, words,
+    APPLY_KEYS, COMMAND_KEYS, EXCEPT_SHAPE, HTTP_KEYS, Key, MESSAGE_KEYS, MISSED_SHAPE, NOTIFY, PING_SHAPE, RETRY, SQL_KEYS,
+    Section, Shape, Table, key, words,
 };
 use onebell::model::job::{Dst, OnLost, Overlap};
 
@@ -22,7 +22,7 @@ pub static JOB_SHAPE: Shape = Keys(&JOB);
 pub static JOB_KEYS: Section = Section {
     title: "`[jobs.NAME]`",
     meaning: "A job of one step carries the step's keys itself; a job of several has them under `[[jobs.NAME.steps]]`. Without \
-              `schedule`, `every`, `at` and `rrule` it runs on request only.",
+              `schedule`, `every`, `at` and `rrule` it runs on request only; several of them add to one another.",
     keys: &[
         key("description", Text, Same("\"\""), "one line for people", "\"Monthly reminders\""),
         key("formerly", Name, Nothing, "an earlier name: id, cursor and keys stay", "\"old-name\""),
@@ -59,12 +59,21 @@ pub static JOB_KEYS: Section = Section {
         ),
         key("start_within", Duration, Said("however late"), "a slot that could only start later does not run", "\"6h\""),
         key("finish_within", Duration, Nothing, "a run that is not over so long after it was due is told of", "\"12h\""),
+        key("runs_at_least", Duration, Nothing, "a run that succeeds after less work is told of", "\"30s\""),
+        key("expect_within", Duration, Nothing, "a job that has not succeeded for longer is told of", "\"26h\""),
+        key(
+            "ping",
+            Either(PING_SHAPE),
+            Nothing,
+            "where a monitor outside hears of every run's end",
+            "\"https://hc-ping.com/6b6c1a60-0000-4000-8000-000000000000\"",
+        ),
         key(
             "notify",
             Keys(&NOTIFY),
             Said("of `[defaults]`"),
             "what of the job is told, and where",
-            "{ channel = \"mail\", to = \"ops@example.com\", on = [\"failed\"] }",
+            "{ channel = \"mail\", to = \"ops@example.com\", on = [\"failed\", \"parked\"] }",
         ),
         key(
             "steps",

@@ -12,7 +12,9 @@ use crate::jobfile::kind::METHODS;
 /// `command`
 pub static COMMAND_KEYS: Section = Section {
     title: "`command`",
-    meaning: "A program under a keeper.",
+    meaning: "A program under a keeper; no template. Rows for later steps are what it writes to the file `$ONEBELL_OUTPUT`: JSON objects, \
+              one a line, or an array of them. What it prints is kept for people. It knows its slot, its key and its attempt by \
+              `$ONEBELL_SCHEDULED_FOR`, `$ONEBELL_IDEMPOTENCY_KEY` and `$ONEBELL_ATTEMPT`.",
     keys: &[
         key(
             "command",
@@ -51,7 +53,8 @@ pub static COMMAND_KEYS: Section = Section {
 /// `http`
 pub static HTTP_KEYS: Section = Section {
     title: "`http`",
-    meaning: "A request.",
+    meaning: "A request, made once for all rows. Its templates see `rows`, `run`, `job` and `step`; a header from a variable is the \
+              variable's whole value, such as `Bearer …`.",
     keys: &[
         key(
             "http",

@@ -9,7 +9,8 @@ use onebell::model::message::InDoubtPolicy;
 /// `message`
 pub static MESSAGE_KEYS: Section = Section {
     title: "`message`",
-    meaning: "A mail or a webhook for each row.",
+    meaning: "A mail or a webhook for each row of `for_each`; without it one. Templates see `row`, `run` (`id`; `input`; \
+              `scheduled_for`, in UTC, and null on request), `job` and `step`, and the filters of Jinja that need no clock.",
     keys: &[
         key(
             "message",

@@ -31,7 +31,8 @@ pub static NOTIFY: Table = Table { name: "notify", sections: &[&NOTIFY_KEYS], on
 /// `notify = { … }`
 pub static NOTIFY_KEYS: Section = Section {
     title: "`notify`",
-    meaning: "A job takes from `[defaults]` what it leaves out.",
+    meaning: "A job takes from `[defaults]` what it leaves out. A run whose tries are used up is *parked* and waits for a person; it \
+              *failed* when an answer was final.",
     keys: &[
         key("channel", Name, Said("needed, here or in `[defaults]`"), "a name under `[channels]`", "\"mail\""),
         key("to", Name, Said("needed for a channel of mail"), "who gets the mail", "\"ops@example.com\""),
@@ -45,6 +46,31 @@ pub static NOTIFY_KEYS: Section = Section {
         key("after_skips", Whole(1, AFTER_SKIPS_MAX as i64), Same("1"), "so many slots skipped in a row are told of", "3"),
     ],
 };
+
+/// `ping = { … }`
+pub static PING: Table = Table { name: "ping", sections: &[&PING_KEYS], one_of: &[] };
+
+/// `ping = { … }`
+pub static PING_KEYS: Section = Section {
+    title: "`ping`",
+    meaning: "An address, or this table. An address alone gets a `POST` for every success, and one at `/fail` below it for every run \
+              that failed or waits for a person. Here each has an address of its own; what is left out is not sent.",
+    keys: &[
+        key("success", SECRET_VALUE_SHAPE, Nothing, "after every run that succeeded", "\"https://monitor.example.com/up\""),
+        key(
+            "fail",
+            SECRET_VALUE_SHAPE,
+            Nothing,
+            "after every run that failed or is parked",
+            "\"https://monitor.example.com/down\"",
+        ),
+    ],
+};
+
+/// `ping`: an address, where to find it, or a table.
+pub const PING_SHAPE: &[Shape] = &[Text, Keys(&SECRET), Keys(&PING)];
+
+const SECRET_VALUE_SHAPE: Shape = Either(SECRET_SHAPE);
 
 /// `rrule = { … }`
 pub static RRULE: Table = Table { name: "rrule", sections: &[&RRULE_KEYS], one_of: &[] };

@@ -14,14 +14,14 @@ use crate::steps::spec::Body;
 /// The keys of a body.
 pub(super) const KEYS: &[&str] = &["body", "body_file", "json", "json_file"];
 
-/// One of `body`, `body_file`, `json` and `json_file`, with its `content_type`.
-pub(super) fn read<'t>(fields: &Fields<'t>, around: &Around<'t>) -> Option<Body> {
+/// One of `body`, `body_file`, `json` and `json_file`, with its `content_type`. Its template sees what is named.
+pub(super) fn read<'t>(fields: &Fields<'t>, sees: &[&str], around: &Around<'t>) -> Option<Body> {
     let there: Vec<&str> = KEYS.iter().copied().filter(|key| fields.has(key)).collect();
     if let [first, second, ..] = there.as_slice() {
         let at = fields.key_span(second).unwrap_or(fields.span.clone());
         around.flaws.push(Flaw::new(at, format!("{second} beside {first}"), "keep one of the two"));
     }
-    let checked = |name: &str, written: Written| check_template(name, &written, around.source).map(|()| written.text);
+    let checked = |name: &str, written: Written| check_template(name, &written, sees, around.source).map(|()| written.text);
     let here = |name: &'static str| fields.read(name, |node| inline(node).and_then(|written| checked(name, written)));
     let in_file = |key: &'static str, name: &'static str| {
         fields.read(key, |node| texts::file(node, around.folder).and_then(|written| checked(name, written)))

@@ -30,13 +30,20 @@ pub(super) fn read<'t>(fields: &Fields<'t>, around: &Around<'t>) -> Kind {
     Kind { spec: json(&spec), rows_of: input.into_iter().collect(), ..nothing(COMMAND) }
 }
 
+/// What only a shell understands.
+const SHELL_WORDS: &[char] = &['|', '<', '>', '&', ';', '$', '*', '?', '~', '`', '(', '"', '\''];
+
 /// Program and arguments.
 pub(super) fn argv(node: &Node<'_>, shell: bool) -> Read<Vec<String>> {
     match node.get_ref() {
         DeValue::String(text) if shell => Ok(vec!["/bin/sh".to_owned(), "-c".to_owned(), text.clone().into_owned()]),
         DeValue::String(text) => {
             let words: Vec<String> = text.split_whitespace().map(|word| format!("{word:?}")).collect();
-            let remedy = format!("write [{}], or add shell = true", words.join(", "));
+            // As an array, its words would be arguments like any other.
+            let remedy = match text.contains(SHELL_WORDS) {
+                true => "add shell = true: it has words of a shell".to_owned(),
+                false => format!("write [{}], or add shell = true", words.join(", ")),
+            };
             Err(Flaw::new(node.span(), "a command is an array of program and arguments", remedy))
         }
         DeValue::Array(_) if shell => {

@@ -10,7 +10,7 @@ use super::super::problem::Flaw;
 use super::super::settings::http::{allow_hosts, proxy, signing};
 use super::super::settings::secret;
 use super::super::step::{Around, Reference};
-use super::super::texts::{Origin, Written, check_template};
+use super::super::texts::{OF_ROWS, Origin, Written, check_template};
 use super::super::values::{flag, list, name, number, text, word};
 use super::{Kind, body, json, nothing};
 use crate::http::{Route, Target};
@@ -52,7 +52,7 @@ fn request<'t>(node: &'t Node<'t>, around: &Around<'t>) -> Read<HttpStep> {
     let fields = Fields::open(node, &keys::REQUEST, around.flaws)?;
     let allow_hosts = fields.read("allow_hosts", allow_hosts);
     let url = fields.need("url", "\"https://example.com/close\"", |node| url(node, allow_hosts.as_deref(), around));
-    let body = body::read(&fields, around);
+    let body = body::read(&fields, OF_ROWS, around);
     let method = fields.read("method", word(METHODS));
     if let (Some(method @ ("GET" | "HEAD")), Some(_)) = (method, &body) {
         let at = fields.key_span("method").unwrap_or(fields.span.clone());
@@ -132,7 +132,7 @@ fn header<'t>(key: &str, node: &'t Node<'t>, around: &Around<'t>) -> Read<Secret
     let value = secret(node, around.flaws)?;
     if let SecretRef::Text(source) = &value {
         let written = Written { text: source.clone(), origin: Origin::Inline(node.span()) };
-        check_template(key, &written, around.source)?;
+        check_template(key, &written, OF_ROWS, around.source)?;
         body::check_line(source).map_err(|wrong| Flaw::new(node.span(), wrong, ""))?;
     }
     Ok(value)
@@ -142,7 +142,7 @@ fn header<'t>(key: &str, node: &'t Node<'t>, around: &Around<'t>) -> Read<Secret
 fn url(node: &Node<'_>, listed: Option<&[String]>, around: &Around<'_>) -> Read<String> {
     let found = text(node)?;
     let written = Written { text: found.clone(), origin: Origin::Inline(node.span()) };
-    check_template("url", &written, around.source)?;
+    check_template("url", &written, OF_ROWS, around.source)?;
     let wrong = |wrong: String| Flaw::new(node.span(), wrong, "");
     if let Literal::Host(written) = literal(&found) {
         let target: Target = written.parse().map_err(wrong)?;

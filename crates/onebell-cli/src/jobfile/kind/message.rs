@@ -14,7 +14,7 @@ use super::super::notify::Channels;
 use super::super::problem::Flaw;
 use super::super::settings::known_channel;
 use super::super::step::{Around, Reference};
-use super::super::texts::{self, Written, check_template, inline};
+use super::super::texts::{self, OF_ROW, Written, check_template, inline};
 use super::super::values::{name, retry, text, word};
 use super::{Kind, body, json, nothing};
 use crate::jobfile::ChannelConfig;
@@ -55,7 +55,11 @@ fn message<'t>(
     // Written into the definition, so that a run keeps the policy that it was opened with.
     let config = around.channels.and_then(|channels| channels.get(&channel));
     let on_in_doubt = on_in_doubt.or(config.map(ChannelConfig::default_in_doubt));
-    let key = fields.need("key", "\"reminder/{{ row.id }}\"", |node| template("key", node, around)).unwrap_or_default();
+    let example = match rows {
+        Some(_) => "\"reminder/{{ row.customer_id }}/{{ row.period }}\"",
+        None => "\"report/{{ run.scheduled_for or run.id }}\"",
+    };
+    let key = fields.need("key", example, |node| template("key", node, around)).unwrap_or_default();
     let empty = MessageStep {
         channel,
         rows,
@@ -104,7 +108,7 @@ fn webhook<'t>(fields: &Fields<'t>, around: &Around<'t>, empty: MessageStep) -> 
     let remedy =
         "a channel of kind http has its url; write what it is sent as json = '{\"name\": {{ row.name }}}' or body = \"…\"";
     refuse(fields, words, "mail", remedy);
-    let body = body::read(fields, around);
+    let body = body::read(fields, OF_ROW, around);
     if !body::KEYS.iter().any(|key| fields.has(key)) {
         let remedy = "write json = '{\"name\": {{ row.name }}}', body = \"…\", or the same with json_file or body_file";
         around.flaws.push(Flaw::new(fields.span.clone(), "json or body is missing", remedy));
@@ -131,7 +135,7 @@ fn refuse(fields: &Fields<'_>, keys: &[&'static str], whose: &str, remedy: &str)
 
 fn template(template: &str, node: &Node<'_>, around: &Around<'_>) -> Read<String> {
     let written = inline(node)?;
-    check_template(template, &written, around.source)?;
+    check_template(template, &written, OF_ROW, around.source)?;
     Ok(written.text)
 }
 
@@ -141,7 +145,7 @@ fn text_or_file<'t>(fields: &Fields<'t>, (here, in_file): (&'static str, &'stati
         let at = fields.key_span(in_file).unwrap_or(fields.span.clone());
         around.flaws.push(Flaw::new(at, format!("{in_file} beside {here}"), "keep one of the two"));
     }
-    let checked = |written: Written| check_template(here, &written, around.source).map(|()| written.text);
+    let checked = |written: Written| check_template(here, &written, OF_ROW, around.source).map(|()| written.text);
     let from_file = fields.read(in_file, |node| texts::file(node, around.folder).and_then(checked));
     fields.read(here, |node| inline(node).and_then(checked)).or(from_file)
 }

@@ -1,10 +1,13 @@
 //! What happened, in words: for a person who has not seen Onebell today, with the command to type next.
 
+use std::time::Duration;
+
 use super::{AlarmKind, KEY_PREFIX, object};
 use crate::model::fingerprint::{Fingerprint, json_string};
+use crate::model::spelled::spelled;
 use crate::model::{JobId, Key, Moment, RunId};
 
-/// Something that went wrong.
+/// Something that went wrong, or is well again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Alarm {
     /// A run failed.
@@ -61,6 +64,35 @@ pub enum Alarm {
         /// When it should have been over.
         due: Moment,
     },
+    /// A run succeeded sooner than it can have done its work.
+    TooShort {
+        /// Which.
+        run: RunId,
+        /// How long its attempts worked, all together.
+        worked: Duration,
+        /// How long they should have.
+        at_least: Duration,
+    },
+    /// A job succeeded again.
+    Recovered {
+        /// The run that succeeded.
+        run: RunId,
+        /// What it ran for.
+        slot: Option<Moment>,
+        /// Failures that were told since the success before.
+        failures: u64,
+        /// The silence before it was told.
+        was_silent: bool,
+    },
+    /// A job has not succeeded for too long.
+    Overdue {
+        /// Since when: it names the silence.
+        base: Moment,
+        /// The newest success.
+        succeeded_at: Option<Moment>,
+        /// By when it should have succeeded.
+        due: Moment,
+    },
 }
 
 impl Alarm {
@@ -79,6 +111,9 @@ impl Alarm {
             Self::Skipped { .. } => AlarmKind::Skipped,
             Self::LateStart { .. } => AlarmKind::LateStart,
             Self::LateFinish { .. } => AlarmKind::LateFinish,
+            Self::TooShort { .. } => AlarmKind::TooShort,
+            Self::Recovered { .. } => AlarmKind::Recovered,
+            Self::Overdue { .. } => AlarmKind::Overdue,
         }
     }
 
@@ -91,7 +126,8 @@ impl Alarm {
                 format!("{job}/{}", after.map_or_else(|| "beginning".to_owned(), |after| after.to_string()))
             }
             Self::LateStart { first, .. } => format!("{job}/{first}"),
-            Self::LateFinish { run, .. } => run.to_string(),
+            Self::LateFinish { run, .. } | Self::TooShort { run, .. } | Self::Recovered { run, .. } => run.to_string(),
+            Self::Overdue { base, .. } => format!("{job}/{base}"),
         };
         let kind = self.kind();
         let short = |_| Key::new(&format!("{KEY_PREFIX}{kind}/{}", Fingerprint::of_json(&json_string(&rest)).ok()?)).ok();
@@ -108,6 +144,9 @@ impl Alarm {
             Self::Skipped { count, .. } => format!("{} skipped in a row", slots(*count)),
             Self::LateStart { count, .. } => format!("{} too late to start", slots(Some(*count))),
             Self::LateFinish { .. } => "run is late to finish".to_owned(),
+            Self::TooShort { .. } => "run was too short".to_owned(),
+            Self::Recovered { .. } => "runs again".to_owned(),
+            Self::Overdue { .. } => "has not succeeded for too long".to_owned(),
         };
         format!("{}: {what}", plain(job))
     }
@@ -138,6 +177,25 @@ impl Alarm {
                 format!("Of job {job} {} too late to start ({which}): recorded as skipped, not run.", were(Some(*count)))
             }
             Self::LateFinish { run, due } => format!("Run {run} of job {job} was to be over by {due} and was not."),
+            Self::TooShort { run, worked, at_least } => format!(
+                "Run {run} of job {job} succeeded after {} of work; it takes at least {}. Did it do anything?",
+                spelled(*worked),
+                spelled(*at_least)
+            ),
+            Self::Recovered { run, slot, failures, was_silent } => {
+                let slot = slot.map(|slot| format!(" (slot {slot})")).unwrap_or_default();
+                format!("Job {job} runs again: run {run}{slot} succeeded, {}.", after(*failures, *was_silent))
+            }
+            Self::Overdue { base, succeeded_at, due } => {
+                let last = match succeeded_at {
+                    Some(at) => format!("its last success was at {at}"),
+                    None => format!("it has not succeeded since {base}, when it was first expected to"),
+                };
+                format!(
+                    "Job {job} was to succeed by {due} and did not; {last}. Nothing more is told of it until it succeeds. If it is \
+                     not wanted any more, pause it."
+                )
+            }
         }
     }
 
@@ -155,7 +213,17 @@ impl Alarm {
                 ]
             }
             Self::Skipped { .. } | Self::LateStart { .. } => vec![format!("onebell skips --job {}", word(job))],
-            Self::LateFinish { run, .. } => vec![format!("onebell show {run}")],
+            Self::LateFinish { run, .. } | Self::Recovered { run, .. } => vec![format!("onebell show {run}")],
+            Self::TooShort { run, .. } => vec![format!("onebell show {run}"), format!("onebell logs {run}")],
+            Self::Overdue { .. } => {
+                let job = word(job);
+                vec![
+                    format!("onebell runs --job {job}"),
+                    "onebell replicas".to_owned(),
+                    format!("onebell trigger {job}"),
+                    format!("onebell pause {job}"),
+                ]
+            }
         }
     }
 
@@ -184,6 +252,17 @@ impl Alarm {
                 members.extend([("first", moment(first)), ("last", moment(last)), ("count", count.to_string())]);
             }
             Self::LateFinish { run, due } => members.extend([("run", json_string(run.as_str())), ("due", moment(due))]),
+            Self::TooShort { run, worked, .. } => {
+                members.extend([("run", json_string(run.as_str())), ("worked_ms", worked.as_millis().to_string())]);
+            }
+            Self::Recovered { run, slot, failures, .. } => {
+                members.extend([("run", json_string(run.as_str())), ("count", failures.to_string())]);
+                members.extend(slot.as_ref().map(|slot| ("slot", moment(slot))));
+            }
+            Self::Overdue { succeeded_at, due, .. } => {
+                members.push(("due", moment(due)));
+                members.extend(succeeded_at.as_ref().map(|at| ("last", moment(at))));
+            }
         }
         object(&members)
     }
@@ -203,6 +282,16 @@ fn slots(count: Option<u64>) -> String {
 
 fn were(count: Option<u64>) -> String {
     format!("{} {}", slots(count), if count == Some(1) { "was" } else { "were" })
+}
+
+/// What a recovery ended.
+fn after(failures: u64, was_silent: bool) -> String {
+    let failed = match failures {
+        0 => return "after it was overdue".to_owned(),
+        1 => "after 1 failure".to_owned(),
+        many => format!("after {many} failures"),
+    };
+    if was_silent { format!("{failed} and overdue") } else { failed }
 }
 
 /// On one line: a mail's subject takes nothing else.
@@ -226,6 +315,24 @@ mod tests {
         let key = |message| doubt(message).key(&JobId::of_name("j")).unwrap();
         assert_eq!(key("reminder/17".to_owned()).as_str(), "alarm/in_doubt/reminder/17/1");
         assert_ne!(key("k".repeat(512)), key(format!("{}l", "k".repeat(511))));
+    }
+
+    #[test]
+    fn what_is_well_again_and_what_is_silent_say_so_in_plain_words() {
+        let slot: Moment = "2026-11-29T19:00:00Z".parse().unwrap();
+        let back = |failures, was_silent| {
+            Alarm::Recovered { run: RunId::from_text("r"), slot: Some(slot), failures, was_silent }.text("debt-reminders")
+        };
+        assert!(
+            back(3, false)
+                .starts_with("Job debt-reminders runs again: run r (slot 2026-11-29T19:00:00Z) succeeded, after 3 failures.")
+        );
+        assert!(back(0, true).contains("after it was overdue.") && back(1, true).contains("after 1 failure and overdue."));
+        let silent = |succeeded_at| Alarm::Overdue { base: slot, succeeded_at, due: slot }.text("b");
+        assert!(
+            silent(None).contains("has not succeeded since 2026-11-29T19:00:00Z") && silent(None).contains("onebell pause b")
+        );
+        assert!(silent(Some(slot)).contains("its last success was at 2026-11-29T19:00:00Z"));
     }
 
     #[test]

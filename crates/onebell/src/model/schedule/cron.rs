@@ -97,10 +97,19 @@ fn split(expression: &str) -> Vec<(usize, &str)> {
 }
 
 fn wrong_count(expression: &str, fields: &[(usize, &str)], wanted: usize) -> ScheduleError {
-    let problem = format!("{} fields instead of {wanted}", fields.len());
+    let problem = match fields.len() {
+        1 => format!("one field instead of {wanted}"),
+        many => format!("{many} fields instead of {wanted}"),
+    };
     let first = fields.first().map_or("", |(_, text)| *text);
     let remedy = if first.starts_with("CRON_TZ=") || first.starts_with("TZ=") {
         "write the zone as time_zone"
+    } else if fields.len() > wanted && fields[wanted].1.contains(['/', '.']) && fields[wanted].1.contains(char::is_alphabetic) {
+        "the command stands by itself: command = [\"…\"]"
+    } else if first.eq_ignore_ascii_case("every") {
+        "write every = \"15m\" instead of schedule"
+    } else if ["manual", "never", "none"].iter().any(|word| first.eq_ignore_ascii_case(word)) {
+        "leave schedule out: then it runs on request only"
     } else if fields.len() == 6 && wanted == 5 {
         "leave out the first one, or write seconds = true if it means seconds"
     } else if wanted == 6 {

@@ -17,13 +17,48 @@ pub(super) fn find(name: &str, zones: &TimeZoneDatabase) -> Result<TimeZone, Sch
 }
 
 fn remedy(name: &str, zones: &TimeZoneDatabase) -> String {
-    if let Some(better) = at_fixed_offset(name).or_else(|| nearest(name, zones)) {
+    if let Some(better) = at_fixed_offset(name).or_else(|| of_place(name)) {
         return format!("write {better:?}");
+    }
+    // Places whose names are alike lie far apart.
+    match nearest(name, zones) {
+        Some((0, same)) => return format!("write {same:?}"),
+        Some((_, near)) => return format!("did you mean {near:?}?"),
+        None => {}
     }
     if name.ends_with(" Time") {
         return "that is a name of Windows; write the IANA name, such as \"Asia/Ho_Chi_Minh\"".to_owned();
     }
     "write an IANA name, such as \"Asia/Ho_Chi_Minh\" or \"UTC\"".to_owned()
+}
+
+/// Places that people look for and zones are not named after, and short names that are none.
+fn of_place(name: &str) -> Option<String> {
+    const PLACES: [(&str, &str); 20] = [
+        ("hanoi", "Asia/Ho_Chi_Minh"),
+        ("ha_noi", "Asia/Ho_Chi_Minh"),
+        ("vietnam", "Asia/Ho_Chi_Minh"),
+        ("ict", "Asia/Ho_Chi_Minh"),
+        ("beijing", "Asia/Shanghai"),
+        ("peking", "Asia/Shanghai"),
+        ("mumbai", "Asia/Kolkata"),
+        ("delhi", "Asia/Kolkata"),
+        ("new_delhi", "Asia/Kolkata"),
+        ("ist", "Asia/Kolkata"),
+        ("jst", "Asia/Tokyo"),
+        ("munich", "Europe/Berlin"),
+        ("frankfurt", "Europe/Berlin"),
+        ("san_francisco", "America/Los_Angeles"),
+        ("seattle", "America/Los_Angeles"),
+        ("pst", "America/Los_Angeles"),
+        ("boston", "America/New_York"),
+        ("washington", "America/New_York"),
+        ("edt", "America/New_York"),
+        ("rio", "America/Sao_Paulo"),
+    ];
+    let plain = plain(name);
+    let city = plain.rsplit('/').next()?;
+    PLACES.iter().find(|(place, _)| *place == city).map(|(_, zone)| (*zone).to_owned())
 }
 
 /// `UTC+7` in the names that exist: POSIX counts west of Greenwich as positive.
@@ -36,7 +71,7 @@ fn at_fixed_offset(name: &str) -> Option<String> {
     (1..=12).contains(&hours).then(|| format!("Etc/GMT{sign}{hours}"))
 }
 
-fn nearest(name: &str, zones: &TimeZoneDatabase) -> Option<String> {
+fn nearest(name: &str, zones: &TimeZoneDatabase) -> Option<(usize, String)> {
     let asked = plain(name);
     if asked.is_empty() || asked.chars().count() > 64 {
         return None;
@@ -52,7 +87,6 @@ fn nearest(name: &str, zones: &TimeZoneDatabase) -> Option<String> {
         })
         .filter(|(distance, _)| *distance <= DISTANCE_MAX.min(asked.len() / 3))
         .min()
-        .map(|(_, known)| known)
 }
 
 fn plain(name: &str) -> String {

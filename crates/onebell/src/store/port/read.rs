@@ -9,6 +9,7 @@ use super::replica::Prevented;
 use crate::model::message::MessageStatus;
 use crate::model::recovery::RecoveryRequest;
 use crate::model::run::RunStatus;
+use crate::model::times::SeenTimes;
 use crate::model::{Moment, RunId};
 
 /// Counts over everything.
@@ -185,6 +186,11 @@ pub struct SkipView {
     pub recorded_at: Moment,
 }
 
+/// So many jobs are looked at for how long they take.
+pub const SEEN_JOBS_MAX: usize = 500;
+/// So many runs of each: the newest of its slots, and as many that were asked for.
+pub(crate) const SEEN_RUNS_MAX: u32 = 100;
+
 /// Answers to people. Reads only; a read may be a moment old.
 #[async_trait]
 pub trait ReadStore: Send + Sync {
@@ -209,6 +215,8 @@ pub trait ReadStore: Send + Sync {
     /// What asking for a run would find: the run that the same request opened before, or another request under its key. Nothing: it
     /// would open a new one.
     async fn asked_before(&self, trigger: &Trigger) -> Result<Option<Triggered>>;
+    /// How long the newest succeeded attempts and runs of these jobs took, by job and step; of [`SEEN_JOBS_MAX`] jobs at most.
+    async fn seen_times(&self, jobs: &[String]) -> Result<Vec<SeenTimes>>;
     /// Count and exact sum of a scope, from the effects.
     async fn effects_total(&self, scope: &str) -> Result<(u64, i128)>;
     /// Nothing is queued, running, cancelling, failing or undoing, and no message is open.

@@ -40,7 +40,8 @@ pub struct Rest {
     pub now: Moment,
     /// The earliest next slot of the carried, unpaused jobs.
     pub next_slot: Option<Moment>,
-    /// A recovery request is open, a delivery may be closed, a queued run may be admitted, or a run is not over in time.
+    /// A recovery request is open, a delivery may be closed, a queued run may be admitted, a run is not over in time, or the
+    /// silence of a job is due.
     pub has_work: bool,
 }
 
@@ -211,7 +212,7 @@ pub trait SchedulerStore: Send + Sync {
     async fn jobs_named(&self, names: Option<&[String]>) -> Result<Vec<JobState>>;
 
     /// Registers a definition under the job lock, comparing what was seen. Keeps every version: a run keeps the one
-    /// it was opened with.
+    /// it was opened with. A vigil begins where a definition wants one, and counts from the newest known success.
     async fn define_job(&self, definition: &Definition) -> Result<Defined>;
 
     /// Carried, unpaused jobs with `next_slot <= now`, the most overdue first. What only registration asks for (`known_hashes`,
@@ -237,6 +238,10 @@ pub trait SchedulerStore: Send + Sync {
 
     /// Tells of runs that are not over by when they should be, each once. Returns how many were found.
     async fn tell_late_finishes(&self, limit: u32) -> Result<u32>;
+
+    /// Looks at jobs whose silence is due (`model::vigil`), carried or not: tells of those that have not succeeded for too long,
+    /// each once until it succeeds. Returns how many were looked at. A job that somebody else holds is left to the next pass.
+    async fn tell_silences(&self, limit: u32) -> Result<u32>;
 
     /// Open recovery requests, oldest first.
     async fn open_requests(&self, limit: u32) -> Result<Vec<RecoveryRequest>>;

@@ -1,42 +1,55 @@
 //! Messages that tell of a job, put in the transaction that makes what they tell of. What is told, `model::alarm` decides.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::columns::{Record, int, json, stamp, values};
 use super::error::Outcome;
 use super::jobs::LockedJob;
 use super::transaction::Tx;
-use super::{run_graph, statements as sql};
-use crate::model::alarm::{Alarm, SlotEnd, skips_in_a_row};
+use super::{run_graph, statements as sql, vigils};
+use crate::model::alarm::{Alarm, RunMoved, SlotEnd, Told, skips_in_a_row};
 use crate::model::lateness::BOUND_TO_SLOT;
-use crate::model::message::NewMessage;
 use crate::model::overlap::{Origin, SkipReason};
+use crate::model::run::RunEvent;
 use crate::model::{JobDefinition, JobId, Moment, RunId};
 
 /// Messages on their way into the outbox, with the job that each tells of.
 #[derive(Debug, Default)]
-pub(super) struct Alarms(Vec<(JobId, NewMessage)>);
+pub(super) struct Alarms(Vec<(JobId, Told)>);
 
 impl Alarms {
     /// Those of a job that it wants to be told of.
     pub(super) fn add(&mut self, now: Moment, job: &JobId, definition: &JobDefinition, alarms: &[Alarm]) {
-        let Some(notify) = &definition.notify else { return };
-        let told = alarms.iter().filter_map(|alarm| notify.message(job, &definition.name, alarm, now));
-        self.0.extend(told.map(|message| (job.clone(), message)));
+        self.extend(job, alarms.iter().filter_map(|alarm| definition.told(job, alarm, now)));
     }
 
-    /// Puts them. A key that is there was told before.
-    pub(super) async fn put(&self, tx: &Tx, now: Moment) -> Outcome<()> {
+    fn extend(&mut self, job: &JobId, told: impl IntoIterator<Item = Told>) {
+        self.0.extend(told.into_iter().map(|told| (job.clone(), told)));
+    }
+
+    /// Puts them. A key that is there was told before. How many failures of each job are told now.
+    pub(super) async fn put(&self, tx: &Tx, now: Moment) -> Outcome<BTreeMap<&JobId, i64>> {
+        let mut failures = BTreeMap::new();
         if self.0.is_empty() {
-            return Ok(());
+            return Ok(failures);
         }
         let now = stamp(now);
-        let key: Vec<&str> = self.0.iter().map(|(_, message)| message.key.as_str()).collect();
-        let fingerprint: Vec<String> = self.0.iter().map(|(_, message)| message.fingerprint.to_string()).collect();
-        let channel: Vec<&str> = self.0.iter().map(|(_, message)| message.channel.as_str()).collect();
-        let payload: Vec<&str> = self.0.iter().map(|(_, message)| message.payload.as_str()).collect();
-        let policy: Vec<&str> = self.0.iter().map(|(_, message)| message.on_in_doubt.as_str()).collect();
-        let retry: Vec<String> = self.0.iter().map(|(_, message)| json(&message.retry)).collect::<Outcome<_>>()?;
+        let messages = || self.0.iter().map(|(_, told)| &told.message);
+        let key: Vec<&str> = messages().map(|message| message.key.as_str()).collect();
+        let fingerprint: Vec<String> = messages().map(|message| message.fingerprint.to_string()).collect();
+        let channel: Vec<&str> = messages().map(|message| message.channel.as_str()).collect();
+        let payload: Vec<&str> = messages().map(|message| message.payload.as_str()).collect();
+        let policy: Vec<&str> = messages().map(|message| message.on_in_doubt.as_str()).collect();
+        let retry: Vec<String> = messages().map(|message| json(&message.retry)).collect::<Outcome<_>>()?;
         let job: Vec<&str> = self.0.iter().map(|(job, _)| job.as_str()).collect();
-        tx.execute(&sql::INSERT_ALARMS, values![now, key, fingerprint, channel, payload, policy, retry, job]).await.map(|_| ())
+        let put = tx.rows(&sql::INSERT_ALARMS, values![now, key, fingerprint, channel, payload, policy, retry, job]).await?;
+        let put: BTreeSet<&str> = put.iter().map(|row| row.get("key")).collect::<Outcome<_>>()?;
+        for (job, told) in &self.0 {
+            if told.is_failure && put.contains(told.message.key.as_str()) {
+                *failures.entry(job).or_default() += 1;
+            }
+        }
+        Ok(failures)
     }
 }
 
@@ -44,7 +57,54 @@ impl Alarms {
 pub(super) async fn tell(tx: &Tx, now: Moment, job: &LockedJob, alarms: &[Alarm]) -> Outcome<()> {
     let mut told = Alarms::default();
     told.add(now, &job.id, &job.definition, alarms);
-    told.put(tx, now).await
+    told.put(tx, now).await.map(drop)
+}
+
+/// A run under its lock that moved.
+#[derive(Debug)]
+pub(super) struct Moved {
+    pub(super) job: JobId,
+    /// Whether a vigil is kept over its job.
+    pub(super) vigil: bool,
+    pub(super) moved: RunMoved,
+}
+
+impl Moved {
+    fn succeeded(&self) -> bool {
+        self.vigil && self.moved.event == RunEvent::Succeed
+    }
+}
+
+/// Of runs that moved, each by the definition that it was opened with. A success ends what the vigil over its job has noted.
+pub(super) async fn tell_of_moves(tx: &Tx, now: Moment, moves: &mut [Moved]) -> Outcome<()> {
+    if moves.is_empty() {
+        return Ok(());
+    }
+    let mut definitions = BTreeMap::new();
+    let runs: Vec<&str> = moves.iter().map(|moved| moved.moved.run.as_str()).collect();
+    for row in tx.rows(&sql::READ_DEFINITION, values![runs]).await? {
+        let run = RunId::from_text(row.get::<&str>("run_id")?);
+        definitions.extend(readable(&row).map(|definition| (run, definition)));
+    }
+    let mut ends = vigils::lock(tx, moves.iter().filter(|moved| moved.vigil).map(|moved| &moved.job).collect()).await?;
+    let asks = |run: &RunId| definitions.get(run).is_some_and(|definition| definition.runs_at_least.is_some());
+    let short = moves.iter().filter(|moved| moved.succeeded()).map(|moved| &moved.moved.run);
+    let worked = vigils::worked(tx, &short.filter(|run| asks(run)).collect::<Vec<_>>()).await?;
+    for moved in moves.iter_mut().filter(|moved| moved.succeeded()) {
+        // Of several runs of one job that succeed together the first is the recovery.
+        let ended = ends.get_mut(&moved.job).map(std::mem::take).unwrap_or_default();
+        let worked = worked.get(&moved.moved.run).copied().unwrap_or_default();
+        moved.moved.success = Some(crate::model::alarm::Success { worked, ..ended });
+    }
+    vigils::succeeded(tx, now, moves.iter().filter(|moved| moved.succeeded()).map(|moved| &moved.job).collect()).await?;
+    let mut told = Alarms::default();
+    for Moved { job, moved, .. } in &*moves {
+        let definition = definitions.get(&moved.run);
+        told.extend(job, definition.into_iter().flat_map(|definition| definition.told_of(job, moved, now)));
+    }
+    let mut failures = told.put(tx, now).await?;
+    failures.retain(|job, _| ends.contains_key(*job));
+    vigils::failed(tx, &failures).await
 }
 
 /// Of locked runs, each by the definition that it was opened with.
@@ -60,7 +120,7 @@ pub(super) async fn tell_of_runs(tx: &Tx, now: Moment, alarms: &[(RunId, JobId, 
             definition.iter().for_each(|definition| told.add(now, job, definition, alarms));
         }
     }
-    told.put(tx, now).await
+    told.put(tx, now).await.map(drop)
 }
 
 /// One that cannot be read, a newer program's, tells nothing: an alarm must not stop what it tells of.
@@ -82,7 +142,7 @@ pub(super) async fn tell_of_doubts(tx: &Tx, now: Moment, keys: &[&str]) -> Outco
             told.add(now, &JobId::from_text(row.get::<&str>("job_id")?), &definition, &[alarm]);
         }
     }
-    told.put(tx, now).await
+    told.put(tx, now).await.map(drop)
 }
 
 /// Runs that look as if they should be over.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::columns::{Record, int, json, stamp, values};
 use super::error::{Failure, Outcome};
 use super::transaction::{End, Tx};
-use super::{many, operator, statements as sql};
+use super::{many, operator, statements as sql, vigils};
 use crate::model::zone_version::Planner;
 use crate::model::{JobDefinition, JobId, Moment, ReplicaId};
 use crate::store::{Defined, Definition, JobState, PauseChange, SkipRange};
@@ -116,6 +116,7 @@ pub(super) async fn define(tx: &Tx, new: &Definition) -> Outcome<End<Defined>> {
     };
     let (id, number, text) = (new.id.as_str(), int(version), json(&new.definition)?);
     tx.execute(&sql::INSERT_DEFINITION, values![id, number, new.hash, text]).await?;
+    vigils::define(tx, new).await?;
     Ok(End::Commit(Defined::Registered(version)))
 }
 
@@ -150,6 +151,9 @@ pub(super) async fn set_pause(tx: &Tx, change: &PauseChange) -> Outcome<bool> {
     let (id, paused, next) = (change.job.as_str(), change.paused_at.map(stamp), change.next_slot.map(stamp));
     let (cursor, version, seen) = (stamp(change.cursor), int(change.version_seen), stamp(change.cursor_seen));
     tx.execute_all(&sql::PAUSE_JOB, values![id, paused, cursor, next, version, seen], 1).await?;
+    if change.paused_at.is_none() {
+        vigils::resume(tx, now, &change.job).await?;
+    }
     insert_skips(tx, now, change.skip.iter().map(|skip| (&change.job, skip))).await?;
     let action = if change.paused_at.is_some() { "pause" } else { "resume" };
     operator::audit(tx, now, &change.actor, action, id, None).await?;

@@ -107,7 +107,7 @@ fn identity(job: &JobId, input: Option<&str>) -> Outcome<Fingerprint> {
 }
 
 /// What belongs to a job, before the rows that say so.
-const ERASED: [&sql::Statement; 9] = [
+const ERASED: [&sql::Statement; 10] = [
     &sql::ERASE_EFFECTS,
     &sql::ERASE_SUPERSEDED,
     &sql::ERASE_MESSAGES,
@@ -116,6 +116,7 @@ const ERASED: [&sql::Statement; 9] = [
     &sql::ERASE_KEYS,
     &sql::ERASE_RUNS,
     &sql::ERASE_SKIPS,
+    &sql::ERASE_VIGILS,
     &sql::ERASE_DEFINITIONS,
 ];
 

@@ -112,7 +112,7 @@ async fn every_hot_statement_stays_on_its_index(client: &Client, when: &str) {
         value(60_000_000_i64, Type::INT8),
         value(500_i64, Type::INT8),
     ];
-    let expected: [(&Statement, Vec<Value>, &[&str]); 16] = [
+    let expected: [(&Statement, Vec<Value>, &[&str]); 19] = [
         (&sql::REQUEST_CARRIERS, look, &["job_steps_claim", "runs_pkey", "job_steps_delivering"]),
         (&sql::RELEASE_STEPS, released(), &["job_steps_pkey"]),
         (&sql::FENCE_STEPS, fence, &["job_steps_pkey"]),
@@ -134,6 +134,9 @@ async fn every_hot_statement_stays_on_its_index(client: &Client, when: &str) {
             &["outbox_claim", "outbox_pkey"],
         ),
         (&sql::READ_LATE_FINISHES, vec![none(), value(200_i64, Type::INT8)], &["runs_finish_by"]),
+        (&sql::READ_SILENCES, vec![none(), value(200_i64, Type::INT8)], &["vigils_expected"]),
+        (&sql::READ_WORKED, vec![keys("o")], &["attempts_run"]),
+        (&sql::KEEP_VIGIL, vec![none(), value("j".to_owned(), Type::TEXT), value(1_i64, Type::INT8)], &["runs_one_per_slot"]),
         (&sql::READ_LATE_STARTS, late_starts(), &["runs_open"]),
         (&sql::READ_OVERLAP, vec![keys("j")], &["runs_open"]),
         (&sql::READ_SLOT_RUN, vec![keys("j"), value(vec![UNIX_EPOCH; 500], Type::TIMESTAMPTZ_ARRAY)], &["runs_one_per_slot"]),

@@ -15,10 +15,11 @@ use crate::model::message::MessageStatus;
 use crate::model::recovery::RecoveryRequest;
 use crate::model::run::RunStatus;
 use crate::model::step::StepStatus;
+use crate::model::times::SeenTimes;
 use crate::model::{Moment, RunId};
 use crate::store::{
-    JobView, MessageFilter, MessageView, Prevented, ReadStore, ReplicaView, Result, RunDetail, RunFilter, RunView, SkipView,
-    StatusView, Trigger, Triggered, Waiting,
+    JobView, MessageFilter, MessageView, Prevented, ReadStore, ReplicaView, Result, RunDetail, RunFilter, RunView, SEEN_JOBS_MAX,
+    SEEN_RUNS_MAX, SkipView, StatusView, Trigger, Triggered, Waiting,
 };
 
 /// What a limit of zero stands for.
@@ -87,6 +88,10 @@ impl ReadStore for PostgresStore {
         self.look("asked_before", |tx| async move { before(&tx, trigger).await }).await
     }
 
+    async fn seen_times(&self, jobs: &[String]) -> Result<Vec<SeenTimes>> {
+        self.look("seen_times", |tx| async move { seen_times(&tx, jobs).await }).await
+    }
+
     async fn effects_total(&self, scope: &str) -> Result<(u64, i128)> {
         let total = |tx: Tx| async move {
             let row = tx.one(&sql::SUM_EFFECTS, values![scope]).await?;
@@ -143,6 +148,12 @@ async fn status(tx: &Tx) -> Outcome<StatusView> {
             superseded: replicas.number("superseded")?,
         },
     })
+}
+
+async fn seen_times(tx: &Tx, jobs: &[String]) -> Outcome<Vec<SeenTimes>> {
+    let names: Vec<&str> = jobs.iter().map(String::as_str).collect();
+    let (jobs, runs) = (int(SEEN_JOBS_MAX), int(SEEN_RUNS_MAX));
+    tx.rows(&sql::SEEN_TIMES, values![names, jobs, runs]).await?.iter().map(views::seen_times).collect()
 }
 
 async fn runs(tx: &Tx, filter: &RunFilter) -> Outcome<Vec<RunView>> {

@@ -4,13 +4,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::alarms;
+use super::alarms::{self, Moved};
 use super::columns::{Record, stamp, values};
 use super::error::{Failure, Outcome};
 use super::new_steps::{NewSteps, Place};
 use super::statements as sql;
 use super::transaction::Tx;
-use crate::model::alarm::{self, Alarm};
+use crate::model::alarm::RunMoved;
 use crate::model::job::UNDO_MARK;
 use crate::model::run::{self, Change, RunEvent, RunGoal, RunStatus, RunView, StepView};
 use crate::model::step::{StepEvent, StepStatus};
@@ -24,8 +24,11 @@ pub(super) struct LockedRun {
     pub(super) status: RunStatus,
     pub(super) goal: Option<RunGoal>,
     reason: Option<String>,
+    slot: Option<Moment>,
     /// By when it should be over, until that was told.
     pub(super) finish_by: Option<Moment>,
+    /// Whether a vigil is kept over its job.
+    vigil: bool,
 }
 
 /// Locks runs, sorted. Those that do not exist are left out.
@@ -46,7 +49,9 @@ fn locked(row: &Record) -> Outcome<LockedRun> {
         status: row.word("status", RunStatus::from_word)?,
         goal: row.word_opt("goal", RunGoal::from_word)?,
         reason: row.get("reason")?,
+        slot: row.moment_opt("scheduled_for")?,
         finish_by: row.moment_opt("finish_by")?,
+        vigil: row.get("vigil")?,
     })
 }
 
@@ -106,6 +111,7 @@ pub(super) async fn advance(tx: &Tx, now: Moment, subjects: &[Subject]) -> Outco
         plan = Plan::of(tx, now, subjects).await?;
     }
     plan.write(tx, now).await?;
+    alarms::tell_of_moves(tx, now, &mut plan.moves).await?;
     Ok(plan.changes)
 }
 
@@ -128,7 +134,7 @@ struct Plan {
     cancel_runs: Vec<String>,
     undo: Vec<Undo>,
     drop_messages: Vec<String>,
-    alarms: Vec<(RunId, JobId, Vec<Alarm>)>,
+    moves: Vec<Moved>,
     run_id: Vec<String>,
     was: Vec<&'static str>,
     status: Vec<&'static str>,
@@ -150,13 +156,13 @@ impl Plan {
         for subject in subjects {
             let mut of_run = steps.remove(subject.run.id.as_str()).unwrap_or_default();
             of_run.sort_by(|(a, _), (b, _)| order(a).cmp(&order(b)));
-            let told = Told { now, attempts: attempts.remove(subject.run.id.as_str()).unwrap_or(0) };
-            plan.add(subject, &of_run, &told)?;
+            let facts = Facts { now, attempts: attempts.remove(subject.run.id.as_str()).unwrap_or(0) };
+            plan.add(subject, &of_run, &facts)?;
         }
         Ok(plan)
     }
 
-    fn add(&mut self, subject: &Subject, steps: &[(StepView, String)], told: &Told) -> Outcome<()> {
+    fn add(&mut self, subject: &Subject, steps: &[(StepView, String)], facts: &Facts) -> Outcome<()> {
         let run = &subject.run;
         let mut end = Standing { status: run.status, goal: run.goal, reason: run.reason.clone(), moved: false };
         let mut undo: Option<Undo> = None;
@@ -191,7 +197,7 @@ impl Plan {
                 }
                 Change::Run(event, to, reason) => {
                     end.go(event, to, reason.as_deref());
-                    self.alarms.extend(told.of(run, event, &end));
+                    self.moves.extend(facts.of(run, event, &end));
                 }
                 Change::Goal(goal) => {
                     end.goal = Some(goal);
@@ -242,7 +248,7 @@ impl Plan {
             let values = values![at, self.run_id, self.was, self.status, self.goal, self.reason];
             tx.execute_all(&sql::MOVE_RUNS, values, self.run_id.len()).await?;
         }
-        alarms::tell_of_runs(tx, now, &self.alarms).await
+        Ok(())
     }
 
     async fn open_undo(&self, tx: &Tx, now: Moment) -> Outcome<()> {
@@ -263,17 +269,20 @@ impl Plan {
     }
 }
 
-/// What an alarm says besides the move.
-struct Told {
+/// What is told besides the move.
+struct Facts {
     now: Moment,
     /// Of all steps of the run.
     attempts: u64,
 }
 
-impl Told {
-    fn of(&self, run: &LockedRun, event: RunEvent, end: &Standing) -> Option<(RunId, JobId, Vec<Alarm>)> {
-        let alarms = alarm::of_run(&run.id, self.attempts, event, end.reason.as_deref(), run.finish_by, self.now);
-        (!alarms.is_empty()).then(|| (run.id.clone(), run.job.clone(), alarms))
+impl Facts {
+    /// Nothing when nobody can want to know.
+    fn of(&self, run: &LockedRun, event: RunEvent, end: &Standing) -> Option<Moved> {
+        let LockedRun { id, job, slot, finish_by, vigil, .. } = run.clone();
+        let reason = end.reason.clone();
+        let moved = RunMoved { run: id, slot, attempts: self.attempts, event, reason, finish_by, success: None };
+        moved.may_tell(vigil, self.now).then_some(Moved { job, vigil, moved })
     }
 }
 

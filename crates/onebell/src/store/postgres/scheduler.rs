@@ -1,12 +1,12 @@
 //! The scheduler's verbs: slots, admission, grants, closing. It never claims.
 
 use async_trait::async_trait;
-use futures_util::future::{try_join3, try_join4};
+use futures_util::future::{try_join3, try_join5};
 
 use super::columns::{int, values};
 use super::error::{Failure, Outcome};
 use super::transaction::{Tx, Verb};
-use super::{PostgresStore, admission, alarms, delivery, grant, jobs, slots, statements as sql, together};
+use super::{PostgresStore, admission, alarms, delivery, grant, jobs, slots, statements as sql, together, vigils};
 use crate::model::recovery::{Grant, RecoveryRequest, RequestKind, RequestStatus};
 use crate::model::zone_version::Planner;
 use crate::model::{JobId, Moment, ReplicaId};
@@ -99,6 +99,14 @@ impl SchedulerStore for PostgresStore {
         self.write(Verb::named("tell_late_finishes"), tell).await
     }
 
+    async fn tell_silences(&self, limit: u32) -> Result<u32> {
+        let due = &self.read("silences", |tx| async move { vigils::due(&tx, limit).await }).await?;
+        if due.is_empty() {
+            return Ok(0);
+        }
+        self.write(Verb::named("tell_silences"), |tx| async move { vigils::tell(&tx, due).await }).await
+    }
+
     async fn next_slot(&self, carried: &[JobId]) -> Result<Option<Moment>> {
         self.read("next_slot", |tx| async move { jobs::next_slot(&tx, carried).await }).await
     }
@@ -110,11 +118,11 @@ impl SchedulerStore for PostgresStore {
 
 /// All of it in one flight.
 async fn rest(tx: &Tx, carried: &[JobId]) -> Outcome<Rest> {
-    let (clock, late) = (tx.now(), alarms::late_finishes(tx, 1));
+    let (clock, late, silent) = (tx.now(), alarms::late_finishes(tx, 1), vigils::due(tx, 1));
     let (asked, closable, queued) = (requests(tx, 1), delivery::closable(tx, 1), admission::jobs(tx, carried));
-    let work = try_join4(asked, closable, queued, late);
-    let (now, next_slot, (asked, closable, queued, late)) = try_join3(clock, jobs::next_slot(tx, carried), work).await?;
-    let has_work = !(asked.is_empty() && closable.is_empty() && queued.is_empty() && late.is_empty());
+    let work = try_join5(asked, closable, queued, late, silent);
+    let (now, next_slot, (asked, closable, queued, late, silent)) = try_join3(clock, jobs::next_slot(tx, carried), work).await?;
+    let has_work = !(asked.is_empty() && closable.is_empty() && queued.is_empty() && late.is_empty() && silent.is_empty());
     Ok(Rest { now, next_slot, has_work })
 }
 

@@ -1,10 +1,13 @@
 //! Rows as people see them.
 
+use std::time::Duration;
+
 use super::columns::Record;
 use super::error::Outcome;
 use crate::model::job::UNDO_MARK;
 use crate::model::message::MessageStatus;
 use crate::model::step::StepStatus;
+use crate::model::times::SeenTimes;
 use crate::store::{AttemptView, JobView, MessageView, ReplicaView, RunView, SkipView, StepDetail};
 
 pub(super) fn job(row: &Record) -> Outcome<JobView> {
@@ -104,6 +107,18 @@ pub(super) fn message(row: &Record) -> Outcome<MessageView> {
         dropped_by: row.get("dropped_by")?,
         resent: row.get("resent")?,
         payload: row.get("payload")?,
+    })
+}
+
+pub(super) fn seen_times(row: &Record) -> Outcome<SeenTimes> {
+    let span = |column: &str| row.number(column).map(Duration::from_micros);
+    Ok(SeenTimes {
+        job: row.get("job")?,
+        step: row.get("step")?,
+        count: row.number("number")?,
+        p50: span("p50_us")?,
+        p99: span("p99_us")?,
+        longest: span("longest_us")?,
     })
 }
 

@@ -1,35 +1,45 @@
 //! Messages that tell of a job, put in the transaction that makes what they tell of. What is told, `model::alarm` decides.
 
 use super::columns::{int, to_json};
+use super::job_row::lock_job;
 use super::run_graph::RunRow;
 use super::statements::Statement as S;
 use super::transaction::{Outcome, Tx};
-use crate::model::alarm::{Alarm, Notify, SlotEnd, skips_in_a_row};
+use super::vigils;
+use crate::model::alarm::{Alarm, Notify, RunMoved, SlotEnd, skips_in_a_row};
 use crate::model::lateness::BOUND_TO_SLOT;
+use crate::model::message::NewMessage;
 use crate::model::overlap::SkipReason;
+use crate::model::run::RunEvent;
+use crate::model::vigil::Look;
 use crate::model::{JobDefinition, JobId, Moment, RunId};
 use crate::store::JobState;
 
 /// Puts what the job wants to be told of. A key that is there was told before.
 pub(super) fn tell(tx: &Tx<'_>, job: &JobId, definition: &JobDefinition, alarms: &[Alarm]) -> Outcome<()> {
-    let Some(notify) = &definition.notify else { return Ok(()) };
-    for message in alarms.iter().filter_map(|alarm| notify.message(job, &definition.name, alarm, tx.now)) {
-        let retry = to_json(&message.retry)?;
-        tx.execute(
-            S::InsertAlarms,
-            &[
-                ("key", &message.key),
-                ("fingerprint", &message.fingerprint),
-                ("channel", &message.channel),
-                ("payload", &message.payload),
-                ("on_in_doubt", &message.on_in_doubt),
-                ("retry", &retry),
-                ("job", job),
-                ("now", &tx.now),
-            ],
-        )?;
-    }
-    Ok(())
+    alarms
+        .iter()
+        .filter_map(|alarm| definition.told(job, alarm, tx.now))
+        .try_for_each(|told| put(tx, job, &told.message).map(drop))
+}
+
+/// False: the key is there.
+fn put(tx: &Tx<'_>, job: &JobId, message: &NewMessage) -> Outcome<bool> {
+    let retry = to_json(&message.retry)?;
+    let put = tx.execute(
+        S::InsertAlarms,
+        &[
+            ("key", &message.key),
+            ("fingerprint", &message.fingerprint),
+            ("channel", &message.channel),
+            ("payload", &message.payload),
+            ("on_in_doubt", &message.on_in_doubt),
+            ("retry", &retry),
+            ("job", job),
+            ("now", &tx.now),
+        ],
+    )?;
+    Ok(put > 0)
 }
 
 /// Of a run, by the definition that it was opened with.
@@ -37,9 +47,31 @@ pub(super) fn tell_of_run(tx: &Tx<'_>, run: &RunRow, alarms: &[Alarm]) -> Outcom
     if alarms.is_empty() {
         return Ok(());
     }
+    definition_of(tx, run)?.map_or(Ok(()), |definition| tell(tx, &run.job, &definition, alarms))
+}
+
+/// Of a move of a run, by the definition that it was opened with. A success ends what the vigil over its job has noted.
+pub(super) fn tell_of_move(tx: &Tx<'_>, run: &RunRow, mut moved: RunMoved) -> Outcome<()> {
+    if !moved.may_tell(run.vigil, tx.now) {
+        return Ok(());
+    }
+    let definition = definition_of(tx, run)?;
+    if run.vigil && moved.event == RunEvent::Succeed {
+        moved.success = Some(vigils::succeeded(tx, run, definition.as_ref())?);
+    }
+    let Some(definition) = definition else { return Ok(()) };
+    for told in definition.told_of(&run.job, &moved, tx.now) {
+        if put(tx, &run.job, &told.message)? && told.is_failure && run.vigil {
+            vigils::failed(tx, &run.job)?;
+        }
+    }
+    Ok(())
+}
+
+fn definition_of(tx: &Tx<'_>, run: &RunRow) -> Outcome<Option<JobDefinition>> {
     let values: [(&str, &dyn rusqlite::ToSql); 2] = [("job", &run.job), ("version", &int(run.version))];
     let text = tx.first(S::ReadDefinition, &values, |row| Ok(row.get::<_, String>("definition")?))?;
-    readable(text.as_deref()).map_or(Ok(()), |definition| tell(tx, &run.job, &definition, alarms))
+    Ok(readable(text.as_deref()))
 }
 
 /// One that cannot be read, a newer program's, tells nothing: an alarm must not stop what it tells of.
@@ -69,6 +101,25 @@ pub(super) fn tell_late_finishes(tx: &Tx<'_>, limit: u32) -> Outcome<u32> {
         told += 1;
     }
     Ok(told)
+}
+
+/// Jobs whose silence is due: how many were looked at.
+pub(super) fn tell_silences(tx: &Tx<'_>, limit: u32) -> Outcome<u32> {
+    let due = tx.rows(S::ReadSilences, &[("limit", &limit), ("now", &tx.now)], |row| Ok(row.get::<_, JobId>("job_id")?))?;
+    let mut looked = 0;
+    for id in due {
+        let (Some(job), Some(vigil)) = (lock_job(tx, &id)?, vigils::due(tx, &id)?) else { continue };
+        let next = match vigil.look(job.paused_at.is_some(), tx.now) {
+            Look::Quiet(until) => Some(until),
+            Look::Silent(alarm) => {
+                tell(tx, &id, &job.definition, &[alarm])?;
+                None
+            }
+        };
+        vigils::looked(tx, &id, next, vigil.succeeded_at)?;
+        looked += 1;
+    }
+    Ok(looked)
 }
 
 /// What a job had skipped since its last run, before a plan is carried out.

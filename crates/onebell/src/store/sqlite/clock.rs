@@ -23,6 +23,7 @@ pub(super) fn accept(tx: &Tx<'_>, actor: &Actor) -> Outcome<Acted> {
     tx.execute(S::AcceptClock, &[("now", &tx.now), ("newest", &newest)])?;
     tx.execute(S::RewindJobs, &[("now", &tx.now)])?;
     tx.execute(S::RewindRuns, &[("now", &tx.now), ("span_us", &span_us)])?;
+    tx.execute(S::RewindVigils, &[("now", &tx.now)])?;
     for statement in [S::RewindSteps, S::RewindMessages] {
         tx.execute(statement, &[("now", &tx.now), ("newest", &newest), ("span_us", &span_us)])?;
     }

@@ -4,6 +4,7 @@ use super::columns::{int, to_json};
 use super::slots::record_skip;
 use super::statements::Statement as S;
 use super::transaction::{Outcome, Tx};
+use super::vigils;
 use crate::model::JobId;
 use crate::store::{Actor, Defined, Definition, PauseChange, StoreError};
 
@@ -20,6 +21,7 @@ pub(super) fn define_job(tx: &Tx<'_>, new: &Definition) -> Outcome<Defined> {
     if taken || !write_job(tx, new, version)? {
         return Ok(Defined::Stale);
     }
+    vigils::define(tx, new)?;
     let definition = to_json(&new.definition)?;
     tx.execute(
         S::InsertDefinition,
@@ -65,6 +67,9 @@ pub(super) fn set_pause(tx: &Tx<'_>, change: &PauseChange) -> Outcome<bool> {
     )?;
     if changed == 0 {
         return Ok(false);
+    }
+    if change.paused_at.is_none() {
+        vigils::resume(tx, &change.job)?;
     }
     if let Some(skip) = &change.skip {
         record_skip(tx, &change.job, skip)?;

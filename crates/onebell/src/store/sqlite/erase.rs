@@ -5,7 +5,7 @@ use super::transaction::{Outcome, Tx};
 use crate::model::JobId;
 
 /// What belongs to a job, before the rows that say so.
-const IN_ORDER: [S; 10] = [
+const IN_ORDER: [S; 11] = [
     S::EraseRequests,
     S::EraseEffects,
     S::EraseSuperseded,
@@ -15,6 +15,7 @@ const IN_ORDER: [S; 10] = [
     S::EraseKeys,
     S::EraseRuns,
     S::EraseSkips,
+    S::EraseVigils,
     S::EraseDefinitions,
 ];
 

@@ -5,8 +5,11 @@ use super::error::judge;
 use crate::store::{Result, StoreError};
 
 /// Every version's step, the oldest first.
-const MIGRATIONS: &[(&str, &str)] =
-    &[("0001", include_str!("migrations/0001.sql")), ("0002", include_str!("migrations/0002.sql"))];
+const MIGRATIONS: &[(&str, &str)] = &[
+    ("0001", include_str!("migrations/0001.sql")),
+    ("0002", include_str!("migrations/0002.sql")),
+    ("0003", include_str!("migrations/0003.sql")),
+];
 
 /// Which schema a database has, and which one this program writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 
 use super::SqliteStore;
-use super::columns::count;
+use super::columns::{count, int, span, to_json};
 use super::grant::request;
 use super::statements::Statement as S;
 use super::transaction::{Outcome, Tx, Values};
@@ -16,9 +16,10 @@ use crate::model::message::MessageStatus;
 use crate::model::recovery::RecoveryRequest;
 use crate::model::run::RunStatus;
 use crate::model::step::StepStatus;
+use crate::model::times::SeenTimes;
 use crate::store::{
-    JobView, MessageFilter, MessageView, Prevented, ReadStore, ReplicaView, Result, RunDetail, RunFilter, RunView, SkipView,
-    StatusView, Trigger, Triggered, Waiting,
+    JobView, MessageFilter, MessageView, Prevented, ReadStore, ReplicaView, Result, RunDetail, RunFilter, RunView, SEEN_JOBS_MAX,
+    SEEN_RUNS_MAX, SkipView, StatusView, Trigger, Triggered, Waiting,
 };
 
 /// What a limit of zero stands for.
@@ -82,6 +83,16 @@ impl ReadStore for SqliteStore {
         self.engine.read(move |tx| before(tx, &trigger)).await
     }
 
+    async fn seen_times(&self, jobs: &[String]) -> Result<Vec<SeenTimes>> {
+        let jobs = jobs.to_vec();
+        let read = move |tx: &Tx<'_>| {
+            let values: Values<'_> =
+                &[("names", &to_json(&jobs)?), ("jobs", &int(SEEN_JOBS_MAX as u64)), ("runs", &SEEN_RUNS_MAX)];
+            tx.rows(S::SeenTimes, values, seen_times)
+        };
+        self.engine.read(read).await
+    }
+
     async fn effects_total(&self, scope: &str) -> Result<(u64, i128)> {
         let scope = scope.to_owned();
         let read = move |tx: &Tx<'_>| {
@@ -97,6 +108,17 @@ impl ReadStore for SqliteStore {
     async fn is_idle(&self) -> Result<bool> {
         self.engine.read(|tx| Ok(!tx.any(S::IsBusy, &[])?)).await
     }
+}
+
+fn seen_times(row: &rusqlite::Row<'_>) -> Outcome<SeenTimes> {
+    Ok(SeenTimes {
+        job: row.get("job")?,
+        step: row.get("step")?,
+        count: count(row, "number")?,
+        p50: span(row, "p50_us")?,
+        p99: span(row, "p99_us")?,
+        longest: span(row, "longest_us")?,
+    })
 }
 
 fn limit_of(limit: u32) -> u32 {

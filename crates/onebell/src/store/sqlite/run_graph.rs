@@ -3,15 +3,16 @@
 
 use std::collections::BTreeSet;
 
-use super::alarms::tell_of_run;
+use super::alarms::tell_of_move;
 use super::columns::{count, from_json, to_json};
 use super::new_steps;
 use super::statements::Statement as S;
 use super::transaction::{Outcome, Tx};
+use crate::model::alarm::RunMoved;
 use crate::model::job::UNDO_MARK;
 use crate::model::run::{Change, RunEvent, RunGoal, RunStatus, RunView, StepView, advance};
 use crate::model::step::{StepEvent, StepStatus};
-use crate::model::{JobId, Moment, RunId, StepId, alarm};
+use crate::model::{JobId, Moment, RunId, StepId};
 use crate::store::StoreError;
 
 /// A row of `runs`.
@@ -23,8 +24,11 @@ pub(super) struct RunRow {
     pub(super) status: RunStatus,
     pub(super) goal: Option<RunGoal>,
     pub(super) reason: Option<String>,
+    pub(super) slot: Option<Moment>,
     /// By when it should be over, until that was told.
     pub(super) finish_by: Option<Moment>,
+    /// Whether a vigil is kept over its job.
+    pub(super) vigil: bool,
 }
 
 /// A step of the graph.
@@ -53,7 +57,9 @@ impl RunRow {
                 status: row.get("status")?,
                 goal: row.get("goal")?,
                 reason: row.get("reason")?,
+                slot: row.get("scheduled_for")?,
                 finish_by: row.get("finish_by")?,
+                vigil: row.get("vigil")?,
             })
         })
     }
@@ -178,9 +184,9 @@ impl RunGraph {
     }
 
     fn tell(&self, tx: &Tx<'_>, event: RunEvent) -> Outcome<()> {
+        let RunRow { id, slot, reason, finish_by, .. } = self.row.clone();
         let attempts = self.nodes.iter().map(|node| node.attempt).sum();
-        let RunRow { id, reason, finish_by, .. } = &self.row;
-        tell_of_run(tx, &self.row, &alarm::of_run(id, attempts, event, reason.as_deref(), *finish_by, tx.now))
+        tell_of_move(tx, &self.row, RunMoved { run: id, slot, attempts, event, reason, finish_by, success: None })
     }
 
     fn move_steps(&mut self, tx: &Tx<'_>, event: StepEvent, changes: &[Change]) -> Outcome<()> {

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 
 use super::admission::admit_runs;
-use super::alarms::tell_late_finishes;
+use super::alarms::{tell_late_finishes, tell_silences};
 use super::columns::to_json;
 use super::define::{define_job, set_pause};
 use super::deliveries::close_deliveries;
@@ -111,6 +111,14 @@ impl SchedulerStore for SqliteStore {
         self.engine.write(Verb::PLAIN, move |tx| tell_late_finishes(tx, limit)).await
     }
 
+    async fn tell_silences(&self, limit: u32) -> Result<u32> {
+        let now = self.now();
+        if !self.engine.read(move |tx| tx.any(S::ReadSilences, &[("limit", &1), ("now", &now)])).await? {
+            return Ok(0);
+        }
+        self.engine.write(Verb::PLAIN, move |tx| tell_silences(tx, limit)).await
+    }
+
     async fn next_slot(&self, carried: &[JobId]) -> Result<Option<Moment>> {
         let carried = carried.to_vec();
         let read = move |tx: &Tx<'_>| {
@@ -131,6 +139,7 @@ fn rest(tx: &Tx<'_>, carried: &str) -> Outcome<Rest> {
     let has_work = tx.any(S::ReadOpenRequests, &[("limit", &1)])?
         || tx.any(S::ReadQueuedJobs, &[("jobs", &carried)])?
         || tx.any(S::ReadClosableSteps, &[("limit", &1)])?
-        || tx.any(S::ReadLateFinishes, &[("limit", &1), ("now", &tx.now)])?;
+        || tx.any(S::ReadLateFinishes, &[("limit", &1), ("now", &tx.now)])?
+        || tx.any(S::ReadSilences, &[("limit", &1), ("now", &tx.now)])?;
     Ok(Rest { now: tx.now, next_slot: next.flatten(), has_work })
 }

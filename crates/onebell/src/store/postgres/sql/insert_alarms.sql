@@ -5,3 +5,4 @@ FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text
     AS m (key, fingerprint, channel, payload, on_in_doubt, retry, job_id)
 ORDER BY key COLLATE "C"
 ON CONFLICT DO NOTHING
+RETURNING key
