@@ -57,8 +57,9 @@ fn tell(common: &Common, made: &Imported, path: &Path) -> Answer {
 
 /// What is left for a person.
 fn words(made: &Imported) -> Vec<String> {
-    let paused = made.paused.iter().map(|job| {
-        format!("{job} is suspended where it comes from: its schedule is off. To have it planned and paused, write it in again, start a replica, and: onebell pause {job}")
-    });
+    let paused = made
+        .paused
+        .iter()
+        .map(|job| format!("{job} is suspended where it comes from, and begins paused here: onebell resume {job}"));
     paused.chain(made.left_out.iter().map(|why| format!("not imported: {why}"))).collect()
 }

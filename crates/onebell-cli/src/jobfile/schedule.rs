@@ -27,6 +27,7 @@ pub(super) fn read<'t>(fields: &Fields<'t>, around: &Around<'t>, job: &mut JobDe
     let every = fields.read("every", |node| Ok((When::Every(span(node)?), node.span(), "every")));
     let at = fields.read("at", |node| Ok((When::At(instant(node)?), node.span(), "at")));
     let recurring = fields.read("rrule", |node| recurrences(node, around.flaws)).unwrap_or_default();
+    job.begins_paused = yes(fields, "paused");
     job.limits = limits::read(fields, around);
     for (when, place, key) in written.into_iter().chain(every).chain(at).chain(recurring) {
         let definition = ScheduleDefinition { when, time_zone: time_zone.clone(), dst };

@@ -19,7 +19,7 @@ fn every_fixture_becomes_a_job_file_that_its_reader_takes() {
             assert!(jobs.len() > 1, "{name}");
             for job in jobs.iter().filter(|job| !job.schedules.is_empty()) {
                 let source = found.jobs.iter().find(|found| job.name.starts_with(&found.name) && !found.next.is_empty());
-                assert!(source.is_some_and(|source| !source.paused), "{name}: {}\n{}", job.name, made.text);
+                assert!(source.is_some_and(|source| source.paused == job.begins_paused), "{name}: {}\n{}", job.name, made.text);
             }
         }
     }
@@ -32,7 +32,7 @@ fn every_fixture_becomes_a_job_file_that_its_reader_takes() {
 }
 
 #[test]
-fn a_suspended_refused_or_unread_job_never_gets_a_schedule() {
+fn a_refused_or_unread_job_never_gets_a_schedule() {
     let found = crontab("@reboot /a\n0 25 * * * /b\nnonsense\n0 1 * * * /c\n");
     let (made, jobs) = imported(&found, Importing::default());
     let scheduled: Vec<(&str, usize)> = jobs.iter().map(|job| (job.name.as_str(), job.schedules.len())).collect();

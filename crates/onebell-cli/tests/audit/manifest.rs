@@ -122,15 +122,18 @@ fn k16_08_deadlines_and_periods_that_lose_runs_are_told() {
 }
 
 #[test]
-fn k16_10_a_suspended_cronjob_is_listed_as_paused_and_imported_so_that_it_does_not_run() {
+fn k16_10_a_suspended_cronjob_is_listed_as_paused_and_imported_as_a_paused_job() {
     let found = spec("schedule: \"0 1 1 * *\"\ntimeZone: UTC\nsuspend: true");
     let job = only(&found);
     assert!(job.paused && next(job)[0] == "2026-12-01T01:00:00Z");
     assert!(told(job, "paused").contains("switched on, it would run next at 2026-12-01T01:00:00Z"));
     assert!(found.counts()[1] >= 1, "it is not healthy");
     let (made, jobs) = imported(&found, Importing::default());
-    assert_eq!((made.paused.as_slice(), jobs[0].schedules.len()), (["backup".to_owned()].as_slice(), 0));
-    assert!(made.text.contains("onebell pause backup") && made.text.contains("\n# schedule = \"0 1 1 * *\"\n"), "{}", made.text);
+    assert_eq!(
+        (made.paused.as_slice(), jobs[0].schedules.len(), jobs[0].begins_paused),
+        (["backup".to_owned()].as_slice(), 1, true)
+    );
+    assert!(made.text.contains("onebell resume backup") && made.text.contains("\nschedule = \"0 1 1 * *\"\n"), "{}", made.text);
 }
 
 #[test]

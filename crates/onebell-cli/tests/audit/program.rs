@@ -121,7 +121,7 @@ fn import_writes_what_check_takes_and_overwrites_nothing_by_itself() {
         Folder::new(&[("crontab", include_str!("fixtures/crontab")), ("k8s.yaml", include_str!("fixtures/cronjobs.yaml"))]);
     let first = folder.onebell(&["import", "crontab", "k8s.yaml", "-o", "onebell.toml"], None);
     assert_eq!(first.code, 3, "{}", first.err);
-    assert!(first.out.contains("onebell pause cleanup") && first.out.contains("not imported: no-command"), "{}", first.out);
+    assert!(first.out.contains("onebell resume cleanup") && first.out.contains("not imported: no-command"), "{}", first.out);
     let checked = folder.onebell(&["check"], None);
     assert_eq!(checked.code, 0, "{}{}", checked.out, checked.err);
     let again = folder.onebell(&["import", "crontab", "-o", "onebell.toml"], None);
@@ -131,7 +131,7 @@ fn import_writes_what_check_takes_and_overwrites_nothing_by_itself() {
     assert!(!std::fs::read_to_string(folder.path("onebell.toml")).unwrap().contains("[jobs.report]"));
     let printed = folder.onebell(&["import", "k8s.yaml"], None);
     assert!(
-        printed.out.starts_with("# Made by `onebell import`") && printed.err.contains("onebell pause cleanup"),
+        printed.out.starts_with("# Made by `onebell import`") && printed.err.contains("onebell resume cleanup"),
         "{}",
         printed.err
     );

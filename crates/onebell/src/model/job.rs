@@ -43,6 +43,9 @@ pub struct JobDefinition {
     /// Where the grid of its intervals begins: set when the job is first registered, and kept over restarts and edits. None: 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub anchor: Option<super::Moment>,
+    /// Registered for the first time, it begins paused. After that a pause is what people say, and this changes nothing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub begins_paused: bool,
     /// A slot's run that could start only later than this after its slot does not start; the slot is recorded as skipped.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "micros::option")]
     pub start_within: Option<Duration>,
@@ -264,6 +267,7 @@ impl JobDefinition {
             missed_window: day(),
             limits: Limits::default(),
             anchor: None,
+            begins_paused: false,
             start_within: None,
             finish_within: None,
             runs_at_least: None,

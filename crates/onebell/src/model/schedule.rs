@@ -192,7 +192,8 @@ impl Schedule {
 
     /// The first slot strictly after `after`; nothing when it never fires again.
     pub fn next(&self, after: Moment) -> Option<Slot> {
-        self.bounded(self.rule_next(self.bounds.not_before(after))?)
+        // Whatever a zone's data says: a slot is not named twice, and not before its time.
+        self.bounded(self.rule_next(self.bounds.not_before(after)).filter(|slot| slot.at > after)?)
     }
 
     fn rule_next(&self, after: Moment) -> Option<Slot> {
@@ -214,7 +215,7 @@ impl Schedule {
 
     /// As `last`, for calls in a row: `near` remembers where in the zone's history the one before stood.
     fn last_near(&self, at: Moment, near: &mut Option<wall::Stretch>) -> Option<Slot> {
-        self.bounded(self.rule_last(self.bounds.not_after(at), near)?)
+        self.bounded(self.rule_last(self.bounds.not_after(at), near).filter(|slot| slot.at <= at)?)
     }
 
     /// Nothing outside the limits; what lies on an excluded day says so.

@@ -10,6 +10,7 @@ use super::world::{START, World};
 
 contract!(
     a_definition_seen_in_another_state_is_stale,
+    a_job_may_begin_paused_and_is_let_go_once_for_ever,
     a_paused_job_is_not_due_and_its_pause_is_one_skip,
     a_plan_of_another_cursor_or_version_is_stale_and_writes_nothing,
     a_renamed_job_keeps_its_id_its_cursor_and_its_runs,
@@ -277,6 +278,19 @@ async fn a_paused_job_is_not_due_and_its_pause_is_one_skip(world: World) {
     let skip = world.store.skips(None, 9).await.unwrap().remove(0);
     assert_eq!((skip.from, skip.to, skip.count, skip.reason.as_str()), (slot(2), slot(600), Some(599), "paused"));
     assert_eq!(world.rows("audit_log", "action LIKE '%pause%' OR action LIKE '%resume%'").await, 2);
+}
+
+async fn a_job_may_begin_paused_and_is_let_go_once_for_ever(world: World) {
+    let job = with(minutely("m", Overlap::Skip), |job| job.begins_paused = true);
+    let id = world.register(&job).await;
+    assert_eq!(world.state(&id).await.paused_at, Some(START));
+    world.redefine(&id, &with(job.clone(), |job| job.description = "due".to_owned()), Some(slot(1))).await;
+    world.clock.set(slot(1));
+    assert!(world.store.due_jobs(&world.carried(), 9).await.unwrap().is_empty());
+    world.pause("m", None).await;
+    world.redefine(&id, &with(job, |job| job.description = "edited".to_owned()), Some(slot(1))).await;
+    assert_eq!(world.state(&id).await.paused_at, None, "an edit of what was let go pauses nothing");
+    assert_eq!(world.store.due_jobs(&world.carried(), 9).await.unwrap().len(), 1);
 }
 
 async fn a_definition_seen_in_another_state_is_stale(world: World) {

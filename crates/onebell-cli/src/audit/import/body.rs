@@ -56,7 +56,7 @@ fn percent(step: &Step, how: Importing<'_>) -> String {
     }
 }
 
-/// Schedule and policies; as a comment where it must not run.
+/// Schedule and policies.
 fn due(job: &Found, name: &str, how: Importing<'_>) -> String {
     let mut lines = schedule(job);
     if lines.is_empty() || job.timing.refused {
@@ -89,11 +89,8 @@ fn due(job: &Found, name: &str, how: Importing<'_>) -> String {
     if !job.paused {
         return lines.join("\n") + "\n";
     }
-    let told = comment(&format!(
-        "It is suspended where it comes from, so its schedule is off here too: it runs on request only. To have it planned and paused, \
-         remove the # below, start a replica, and: onebell pause {name}"
-    ));
-    lines.iter().fold(told, |told, line| told + "# " + line + "\n")
+    lines.push(format!("paused = true  # as where it comes from, until: onebell resume {name}"));
+    lines.join("\n") + "\n"
 }
 
 fn schedule(job: &Found) -> Vec<String> {

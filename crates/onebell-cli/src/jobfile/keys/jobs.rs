@@ -57,6 +57,13 @@ pub static JOB_KEYS: Section = Section {
             "days on which nothing runs",
             "[\"2026-12-25\", \"2026-12-31..2027-01-01\"]",
         ),
+        key(
+            "paused",
+            Flag,
+            Same("false"),
+            "registered for the first time, it begins paused: `onebell resume JOB`. Later it changes nothing",
+            "true",
+        ),
         key("start_within", Duration, Said("however late"), "a slot that could only start later does not run", "\"6h\""),
         key("finish_within", Duration, Nothing, "a run that is not over so long after it was due is told of", "\"12h\""),
         key("runs_at_least", Duration, Nothing, "a run that succeeds after less work is told of", "\"30s\""),

@@ -123,7 +123,8 @@ pub(super) async fn define(tx: &Tx, new: &Definition) -> Outcome<End<Defined>> {
 async fn insert(tx: &Tx, new: &Definition) -> Outcome<bool> {
     let (clock, id, name, by) = (tx.clock(), new.id.as_str(), new.definition.name.as_str(), new.by.as_str());
     let (text, cursor, next) = (json(&new.definition)?, stamp(new.cursor), new.next_slot.map(stamp));
-    Ok(tx.execute(&sql::INSERT_JOB, values![clock, id, name, text, new.hash, by, cursor, next]).await? == 1)
+    let paused = new.definition.begins_paused;
+    Ok(tx.execute(&sql::INSERT_JOB, values![clock, id, name, text, new.hash, by, cursor, next, paused]).await? == 1)
 }
 
 async fn update(tx: &Tx, new: &Definition, version: u64, seen: Moment) -> Outcome<bool> {

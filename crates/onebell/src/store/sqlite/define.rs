@@ -39,6 +39,7 @@ fn write_job(tx: &Tx<'_>, new: &Definition, version: u64) -> Outcome<bool> {
         ("by", &new.by as &dyn rusqlite::ToSql),
         ("cursor", &new.cursor),
         ("next_slot", &new.next_slot),
+        ("paused", &new.definition.begins_paused),
         ("now", &tx.now),
     ]);
     let written = match new.seen {
