@@ -192,12 +192,24 @@ impl Plan {
     /// # Errors
     /// When it names none.
     pub fn files(pattern: &Path) -> Result<Vec<PathBuf>, Wrong> {
+        let files = Self::files_or_none(pattern)?;
+        if files.is_empty() {
+            Err(wrong("file", format!("no file is named by {:?}", pattern.to_string_lossy())))
+        } else {
+            Ok(files)
+        }
+    }
+
+    /// The same, where there may be none yet. A name without a pattern is a file, whether it is there or not.
+    ///
+    /// # Errors
+    /// When it is no pattern.
+    pub(crate) fn files_or_none(pattern: &Path) -> Result<Vec<PathBuf>, Wrong> {
         let text = pattern.to_str().unwrap_or_default();
         if pattern.exists() || !text.contains(['*', '?', '[']) {
             return Ok(vec![pattern.to_owned()]);
         }
         let paths = glob::glob(text).map_err(|error| wrong("file", format!("{text:?}: {error}")))?;
-        let files: Vec<PathBuf> = paths.filter_map(Result::ok).filter(|path| path.is_file()).collect();
-        if files.is_empty() { Err(wrong("file", format!("no file is named by {text:?}"))) } else { Ok(files) }
+        Ok(paths.filter_map(Result::ok).filter(|path| path.is_file()).collect())
     }
 }

@@ -88,8 +88,10 @@ impl ApplyHandler {
             return Ok(vec![(step.plan.clone(), self.stream(&step.plan, stream, context).await?)]);
         }
         let pattern = step.plan.file.as_deref().ok_or_else(|| failed("the step names no source".to_owned()))?;
+        let pattern = self.commands.folder.join(pattern);
         // No file yet may be one that is late.
-        let files = Plan::files(&self.commands.folder.join(pattern)).map_err(|wrong| Box::new(Outcome::retry(wrong.message)))?;
+        let files = if step.allow_no_file { Plan::files_or_none(&pattern) } else { Plan::files(&pattern) };
+        let files = files.map_err(|wrong| Box::new(Outcome::retry(wrong.message)))?;
         let of = |file: PathBuf| {
             let plan = Plan { file: Some(file.clone()), ..step.plan.clone() };
             let records = Records::of_file(&plan, &file).map_err(wrong)?;

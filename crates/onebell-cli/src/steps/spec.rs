@@ -121,6 +121,9 @@ pub struct ApplyStep {
     /// The step whose rows are the records, instead of a file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_of: Option<String>,
+    /// A pattern that names no file is nothing to do.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub allow_no_file: bool,
 }
 
 impl ApplyStep {

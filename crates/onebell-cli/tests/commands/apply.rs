@@ -15,6 +15,7 @@ super::everywhere!(
     a_step_applies_files_and_the_rows_of_a_step_before_it_once,
     an_atomic_file_is_there_whole_or_not_at_all_whoever_dies,
     an_atomic_file_with_a_fault_is_withheld_told_corrected_and_applied,
+    an_empty_inbox_is_nothing_to_do_where_that_is_said,
     an_interrupted_reading_stops_after_a_whole_chunk_and_goes_on_from_there,
     k11_13_a_death_before_or_after_any_commit_leaves_the_same_ledger,
     records_that_the_users_table_refuses_are_corrected_and_applied,
@@ -353,6 +354,20 @@ async fn a_step_applies_files_and_the_rows_of_a_step_before_it_once(place: Place
     site.run_once("collect", "tuesday");
     assert_eq!(site.paid(), (json!(4), json!("429")), "collected again, nothing was added");
     site.onebell(&["effects", "--scope", "payments"]).ended(0).says(&["4 effects, total 429"]);
+}
+
+async fn an_empty_inbox_is_nothing_to_do_where_that_is_said(place: Place) {
+    let jobs = "[jobs.inbox]\nretry = { attempts = 1 }\n[jobs.inbox.apply]\nfile = \"in/*.csv\"\nscope = \"payments\"\nid = \"event_id\"\nallow_no_file = true\n\
+        [jobs.daily]\nretry = { attempts = 1 }\n[jobs.daily.apply]\nfile = \"day/*.csv\"\nscope = \"payments\"\nid = \"event_id\"\n";
+    let site = Site::new(place, jobs).await;
+    let empty = site.run_once("inbox", "one");
+    let waits = site.run_once("daily", "of the day");
+    let status = |run: &str| site.onebell(&["show", run, "--format", "json"]).ended(0).json()["run"]["status"].clone();
+    assert_eq!((status(&empty), status(&waits)), (json!("succeeded"), json!("parked")));
+    std::fs::create_dir(site.path("in")).unwrap();
+    site.write("in/a.csv", EVENTS);
+    site.run_once("inbox", "two");
+    assert!(site.onebell(&["effects", "--scope", "payments", "--format", "json"]).ended(0).json()["count"].as_u64() > Some(0));
 }
 
 #[test]

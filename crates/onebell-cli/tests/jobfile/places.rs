@@ -123,7 +123,7 @@ impl Place {
     fn records(&self) -> Vec<(&'static str, &'static str)> {
         let mut beside = vec![("scope", "\"payments\""), ("id", "\"event_id\""), ("amount", "\"amount\"")];
         if !["file", "url", "command", "query", "output_of"].contains(&self.key.name) {
-            beside.push(("file", "\"in/a.csv\""));
+            beside.push(("file", "\"in/*.csv\""));
         }
         if ["url", "command"].contains(&self.key.name) {
             beside.push(("format", "\"ndjson\""));

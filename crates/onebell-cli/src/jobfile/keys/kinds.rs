@@ -154,6 +154,13 @@ pub static RECORDS_KEYS: Section = Section {
         key("source", Name, Said("the file's path"), "name of the source", "\"daily\""),
         key("format", Word(|| words(&["csv", "ndjson"])), Said("by the file's name"), "what the records are", "\"csv\""),
         key("delimiter", Text, Said("a comma; a tab for `.tsv`"), "one character between the fields of a CSV row", "\";\""),
+        key(
+            "allow_no_file",
+            Flag,
+            Same("false"),
+            "a pattern that names no file is nothing to do; else the step waits for one and is tried again",
+            "true",
+        ),
         key("accept_last_line", Flag, Same("false"), "a last line without a line end is taken", "true"),
     ],
 };

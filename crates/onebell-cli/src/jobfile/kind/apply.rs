@@ -54,7 +54,13 @@ fn step<'t>(node: &'t Node<'t>, around: &Around<'t>, rows_of: &mut Vec<Reference
             fields.need("id", "\"event_id\"", identity).unwrap_or_default(),
         )
     };
-    let step = ApplyStep { plan, output_of: output_of.as_ref().map(|reference| reference.step.clone()) };
+    let allow_no_file = fields.read("allow_no_file", flag).unwrap_or(false);
+    let is_pattern = plan.file.as_ref().is_some_and(|file| file.to_string_lossy().contains(['*', '?', '[']));
+    if let Some(at) = fields.key_span("allow_no_file").filter(|_| allow_no_file && !is_pattern && sources(&fields) == 1) {
+        let problem = "allow_no_file without a pattern: one file is there or is missing";
+        around.flaws.push(Flaw::new(at, problem, "write file = \"in/*.csv\", or remove it"));
+    }
+    let step = ApplyStep { plan, output_of: output_of.as_ref().map(|reference| reference.step.clone()), allow_no_file };
     check(&step, &fields, around);
     fields.finish();
     rows_of.extend(output_of);
