@@ -1,6 +1,7 @@
 //! People: they trigger, cancel, retry, decide, pause and resume, and repeat themselves when they hear nothing.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -59,7 +60,7 @@ impl People {
 
     /// Somebody does something.
     pub fn act(&mut self) {
-        let kind = self.ground.inner().dice.below(12);
+        let kind = self.ground.inner().dice.below(13);
         let act = match kind {
             0..4 => Some(self.trigger()),
             4 => self.a_run(&["queued", "running", "parked"]).map(|run| self.cancel(run)),
@@ -67,6 +68,7 @@ impl People {
             6 | 7 => self.a_held_step().map(|(run, step)| self.resolve(run, step)),
             8 | 9 => self.a_message().map(|key| self.decide(key)),
             10 => Some(self.pause()),
+            11 => Some(self.backfill()),
             _ => Some(self.resume_all()),
         };
         self.hands.extend(act.map(Hand::new));
@@ -172,6 +174,24 @@ impl People {
         let store = Arc::clone(&self.store);
         async move { drop(scheduler::pause(store.as_ref() as &dyn SchedulerStore, jiff::tz::db(), name, &somebody()).await) }
             .boxed()
+    }
+
+    /// Slots of the last minutes that did not run.
+    fn backfill(&self) -> BoxFuture<'static, ()> {
+        let (name, back, length) = {
+            let mut inner = self.ground.inner();
+            (*inner.dice.pick(&["tick", "mail"]), inner.dice.below(240), inner.dice.below(90))
+        };
+        self.ground.note(|| format!("somebody backfills {name}, {length} s from {back} s ago"));
+        let store = Arc::clone(&self.store);
+        async move {
+            let Ok(now) = store.scheduler_now().await else { return };
+            let from = now - Duration::from_secs(back);
+            let interval = (from, now.min(from + Duration::from_secs(length)));
+            let (store, actor) = (store.as_ref() as &dyn SchedulerStore, somebody());
+            drop(scheduler::backfill(store, jiff::tz::db(), name, interval, Some(&actor)).await);
+        }
+        .boxed()
     }
 
     fn resume_all(&self) -> BoxFuture<'static, ()> {

@@ -50,6 +50,9 @@ impl Tally {
         }
         for change in &changes.runs {
             let Some(after) = &change.after else { continue };
+            if change.before.is_none() && after.origin == "backfill" {
+                self.count("run", "of a backfill");
+            }
             if change.before.as_ref().is_none_or(|before| before.status != after.status) {
                 self.count("run", &after.status);
             }

@@ -173,6 +173,7 @@ fn histories_meet_every_fault_and_reach_every_state() {
         "replica lost",
         "run cancelled",
         "run failed",
+        "run of a backfill",
         "run parked",
         "run pruned",
         "run queued",
