@@ -26,6 +26,7 @@ pub mod transition;
 pub mod turn;
 pub mod vigil;
 pub mod watch;
+pub mod zone_file;
 pub mod zone_version;
 
 pub use claim::{BatchClaim, Claim, MessageClaim, Term};

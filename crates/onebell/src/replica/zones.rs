@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 
 use jiff::tz::TimeZoneDatabase;
 
+use crate::model::zone_file::damage;
 use crate::model::zone_version::ZoneVersion;
 
 /// Where systems keep it.
@@ -38,11 +39,17 @@ impl ZoneData {
     /// Compiled zones under `folder`. Their version is `unknown` where the folder does not say it.
     ///
     /// # Errors
-    /// When the folder cannot be read or has no zones.
+    /// When the folder cannot be read or has no zones, or one of them is damaged: slots would lie elsewhere, and nobody could tell.
     pub fn from_folder(folder: &Path) -> Result<Self, String> {
         let zones = TimeZoneDatabase::from_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
         if zones.available().next().is_none() {
             return Err(format!("{}: no time zones are in it", folder.display()));
+        }
+        for name in zones.available() {
+            let path = folder.join(name.as_str());
+            let wrong = |why: String| format!("{}: {why}; install the time-zone data again", path.display());
+            let bytes = std::fs::read(&path).map_err(|error| wrong(error.to_string()))?;
+            damage(&bytes).map_or(Ok(()), |damage| Err(wrong(damage.to_owned())))?;
         }
         let version = version_of(folder).unwrap_or_else(|| "unknown".to_owned());
         Ok(Self { zones, version, folder: Some(folder.to_owned()) })

@@ -1,7 +1,6 @@
 //! Zone names. The database takes any case; we do not, because the same file must be read alike by
 //! tools that do not either.
 
-use jiff::Timestamp;
 use jiff::tz::{TimeZone, TimeZoneDatabase};
 
 use super::ScheduleError;
@@ -11,24 +10,10 @@ const DISTANCE_MAX: usize = 4;
 
 pub(super) fn find(name: &str, zones: &TimeZoneDatabase) -> Result<TimeZone, ScheduleError> {
     let found = zones.get(name).ok().filter(|zone| !zone.is_unknown() && zone.iana_name() == Some(name));
-    let zone = found.ok_or_else(|| {
+    found.ok_or_else(|| {
         let problem = if name.trim().is_empty() { "no time zone" } else { "no such time zone" };
         ScheduleError::new(format!("time_zone {name:?}"), problem, remedy(name, zones))
-    })?;
-    if !is_in_order(&zone) {
-        let problem = "its data is damaged: the changes of its clock are not in order";
-        return Err(ScheduleError::new(format!("time_zone {name:?}"), problem, "install the time-zone data again"));
-    }
-    Ok(zone)
-}
-
-/// More changes than the history of any zone has; after it rules repeat.
-const CHANGES_MAX: usize = 512;
-
-/// Whoever reads zone data believes that it is sorted. A file with one wrong bit may not be, and then names slots that lie elsewhere.
-fn is_in_order(zone: &TimeZone) -> bool {
-    let changes = || zone.following(Timestamp::MIN).take(CHANGES_MAX).map(|change| change.timestamp());
-    changes().zip(changes().skip(1)).all(|(one, next)| one < next)
+    })
 }
 
 fn remedy(name: &str, zones: &TimeZoneDatabase) -> String {
