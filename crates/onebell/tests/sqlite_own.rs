@@ -244,6 +244,30 @@ mod own {
         }
     }
 
+    /// Of two that meet at a file without a log, SQLite turns one away without asking its busy handler.
+    #[test]
+    fn whoever_looks_while_a_file_is_made_waits_or_is_told_that_there_is_nothing_yet() {
+        for _ in 0..40 {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("jobs.db");
+            rusqlite::Connection::open(&path).unwrap().execute_batch("CREATE TABLE mine (n)").unwrap();
+            let barrier = Arc::new(Barrier::new(6));
+            let open = |migrate: bool| {
+                let (path, barrier) = (path.clone(), Arc::clone(&barrier));
+                std::thread::spawn(move || {
+                    barrier.wait();
+                    let builder = SqliteStore::builder(&path);
+                    if migrate { builder.open_and_migrate().map(drop) } else { builder.open().map(drop) }
+                })
+            };
+            let opening: Vec<_> = (0..6).map(|number| open(number == 0)).collect();
+            for opened in opening {
+                let opened = opened.join().unwrap();
+                assert!(!matches!(opened, Err(StoreError::Contended { .. })), "{opened:?}");
+            }
+        }
+    }
+
     #[tokio::test]
     async fn a_lock_that_somebody_keeps_is_contended_and_nothing_happened() {
         let folder = tempfile::tempdir().unwrap();

@@ -95,12 +95,24 @@ impl Session {
 
     /// What was answered as committed stays, also when the power fails.
     fn make_durable(&self, place: &Place) -> Result<(), Failure> {
-        let mode: String = self.connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
+        let mode = self.write_ahead()?;
         if mode != "wal" && *place != Place::Memory {
             let message = format!("{} cannot keep a write-ahead log (journal mode {mode}); put it on a local disk", self.file);
             return Err(StoreError::broken(message).into());
         }
         Ok(self.connection.execute_batch("PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA cache_size = -16000")?)
+    }
+
+    /// Of two that meet at a new file, SQLite turns one away without asking its busy handler.
+    fn write_ahead(&self) -> Result<String, Failure> {
+        let mut times = 0;
+        loop {
+            let mode = self.connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0)).map_err(Failure::from);
+            match mode {
+                Err(failure) if failure.is_contention() && wait_a_little(times) => times += 1,
+                mode => return mode,
+            }
+        }
     }
 
     pub(super) fn judged(&self, failure: Failure) -> StoreError {
