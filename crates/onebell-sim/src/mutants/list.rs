@@ -202,7 +202,7 @@ pub(super) const JOBS: &[Mutant] = &[
         fault: "progress of a lost claim extends another's",
         statement: "extend_steps",
         edits: &[(" AND attempt = :attempt AND locked_by = :replica", "")],
-        caught: Within(100),
+        caught: Within(300),
     },
     Mutant {
         fault: "a lost claim starts another's",
