@@ -100,6 +100,25 @@ fn check_names_only_slots_that_run() {
     assert!(jobs[0]["warnings"][0].as_str().unwrap().contains("none of its next slots runs"), "{told}");
 }
 
+async fn a_job_that_begins_paused_does_nothing_until_it_is_resumed_whatever_its_file_goes_on_to_say(place: Place) {
+    let jobs =
+        "[jobs.bell]\nevery = \"1s\"\npaused = true\ncommand = [\"true\"]\n[jobs.clock]\nevery = \"1s\"\ncommand = [\"true\"]\n";
+    let site = Site::new(place, jobs).await;
+    let runs = |job: &str| {
+        let told = site.onebell(&["runs", "--job", job, "--format", "json"]).ended(0).json();
+        told["runs"].as_array().unwrap().len()
+    };
+    let replica = site.replica("a");
+    site.until("the other job was due three times", || runs("clock") >= 3);
+    assert_eq!(runs("bell"), 0);
+    site.onebell(&["jobs"]).ended(0).says(&["bell", "paused"]);
+    site.onebell(&["resume", "bell"]).ended(0);
+    site.until("the bell rings", || runs("bell") > 0);
+    drop(replica);
+    let (_replica, before) = (site.replica("b"), runs("bell"));
+    site.until("it rings on", || runs("bell") > before);
+}
+
 async fn a_backfill_opens_what_a_pause_left_out_once(place: Place) {
     let site = Site::new(place, "[jobs.bell]\nevery = \"1s\"\nmissed = { all = 1000 }\ncommand = [\"true\"]\n").await;
     let replica = site.replica("a");
@@ -136,4 +155,7 @@ async fn a_backfill_opens_what_a_pause_left_out_once(place: Place) {
     assert_eq!(site.audit().await.pop().unwrap()[0], "backfill");
 }
 
-crate::everywhere!(a_backfill_opens_what_a_pause_left_out_once);
+crate::everywhere!(
+    a_backfill_opens_what_a_pause_left_out_once,
+    a_job_that_begins_paused_does_nothing_until_it_is_resumed_whatever_its_file_goes_on_to_say,
+);

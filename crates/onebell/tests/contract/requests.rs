@@ -12,6 +12,7 @@ contract!(
     k08_02_a_spelling_of_the_same_input_is_the_same_request,
     k10_02_many_requests_with_one_key_at_once_are_one_run,
     many_requests_of_many_kinds_at_once_are_never_skipped,
+    what_is_asked_again_after_its_key_was_forgotten_finds_its_run,
 );
 
 async fn k08_01_the_same_request_is_already_and_another_input_a_conflict_in_every_state(world: World) {
@@ -55,6 +56,18 @@ async fn k08_01_the_same_request_is_already_and_another_input_a_conflict_in_ever
         assert_eq!(world.store.run(&run).await.unwrap(), before, "{state}: the first is untouched");
         assert_eq!(world.rows("runs", "true").await, runs);
     }
+}
+
+/// Keys are forgotten later than runs, unless somebody erases them.
+async fn what_is_asked_again_after_its_key_was_forgotten_finds_its_run(world: World) {
+    world.register(&job("close-month", vec![step("a")])).await;
+    let request = request("close-month", "k", None);
+    let Triggered::Opened(run) = world.store.trigger(&request).await.unwrap() else { panic!("new") };
+    world.sql("DELETE FROM {request_keys}").await.unwrap();
+    assert_eq!(world.store.asked_before(&request).await.unwrap(), Some(Triggered::Already(run.clone())));
+    assert_eq!(world.store.trigger(&request).await.unwrap(), Triggered::Already(run));
+    let nobody = with(request, |request| request.job = "nobody".to_owned());
+    assert_eq!(world.store.asked_before(&nobody).await.unwrap(), Some(Triggered::NoSuchJob));
 }
 
 async fn a_key_is_one_over_all_jobs(world: World) {

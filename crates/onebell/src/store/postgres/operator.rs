@@ -86,7 +86,13 @@ pub(super) async fn before(tx: &Tx, trigger: &Trigger) -> Outcome<Option<Trigger
     let name = trigger.job.as_str();
     let Some(found) = tx.first(&sql::READ_JOB_OF_NAME, values![name]).await? else { return Ok(Some(Triggered::NoSuchJob)) };
     let job = JobId::from_text(found.get::<&str>("job_id")?);
-    kept(tx, trigger.key.as_str(), identity(&job, trigger.input.as_deref())?).await
+    if let Some(asked) = kept(tx, trigger.key.as_str(), identity(&job, trigger.input.as_deref())?).await? {
+        return Ok(Some(asked));
+    }
+    // A key that was forgotten: its run may still be kept.
+    let run = RunId::of_request(&job, trigger.key.as_str());
+    let id = run.as_str();
+    Ok(tx.any(&sql::SHOW_RUN, values![id]).await?.then_some(Triggered::Already(run)))
 }
 
 /// What was asked for with this key before. The fingerprint is compared before any state.

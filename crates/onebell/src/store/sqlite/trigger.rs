@@ -39,7 +39,12 @@ pub(super) fn before(tx: &Tx<'_>, trigger: &Trigger) -> Outcome<Option<Triggered
     let job = tx.first(S::ReadJobOfName, &[("name", &trigger.job)], |row| Ok(row.get::<_, JobId>("job_id")?))?;
     let Some(job) = job else { return Ok(Some(Triggered::NoSuchJob)) };
     let fingerprint = identity(&job, trigger.input.as_deref())?;
-    kept(tx, trigger)?.map(|(kept, run)| compared(trigger, Some(kept), fingerprint, run)).transpose()
+    if let Some((kept, run)) = kept(tx, trigger)? {
+        return compared(trigger, Some(kept), fingerprint, run).map(Some);
+    }
+    // A key that was forgotten: its run may still be kept.
+    let run = RunId::of_request(&job, trigger.key.as_str());
+    Ok(tx.any(S::ShowRun, &[("run", &run)])?.then_some(Triggered::Already(run)))
 }
 
 /// What was asked for with this key, and the run of it.
