@@ -43,7 +43,7 @@ pub struct TimeAdvice {
 /// use onebell::model::{JobDefinition, StepDefinition};
 /// let mut job = JobDefinition::new("backup");
 /// job.steps = vec![StepDefinition::new("dump", "command")];
-/// let minutes = |n| Duration::from_secs(60 * n);
+/// let minutes = |n: u64| Duration::from_secs(60 * n);
 /// let seen = SeenTimes {
 ///     job: "backup".into(), step: Some("dump".into()), count: 30, p50: minutes(2), p99: minutes(4), longest: minutes(6),
 /// };
