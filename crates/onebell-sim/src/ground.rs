@@ -11,10 +11,9 @@ use onebell::time::ManualClock;
 use crate::call::{Call, Detail};
 use crate::checks::{self, Check, Commit, End};
 use crate::dice::{Dice, Digest};
-use crate::executor::at_once;
 use crate::place::{Ended, Place};
 use crate::shadow::Shadow;
-use crate::snapshot::{Part, Snapshot, writes};
+use crate::snapshot::{Snapshot, Written};
 use crate::tally::Tally;
 use onebell::store::{Acted, MessageVerdict};
 
@@ -72,8 +71,7 @@ pub struct Inner {
     /// What happened how often.
     pub tally: Tally,
     elapsed: Duration,
-    parts: u64,
-    writes: String,
+    written: Written,
     snapshot: Snapshot,
     checks: Vec<Box<dyn Check>>,
 }
@@ -84,12 +82,6 @@ impl Ground {
         let clock = ManualClock::at(start);
         let place = Place::new(in_a_file, clock.clone(), mutants)?;
         let store = place.open()?;
-        at_once(store.execute(
-            "CREATE TABLE sim_loads (scope TEXT NOT NULL, key TEXT NOT NULL, amount INTEGER NOT NULL CHECK (amount <> 777)) STRICT",
-        ))?;
-        at_once(
-            store.execute("CREATE TABLE sim_work (step TEXT NOT NULL, attempt INTEGER NOT NULL CHECK (attempt > 0)) STRICT"),
-        )?;
         let inner = Inner {
             dice: Dice::new(0),
             trouble: Trouble::default(),
@@ -101,8 +93,7 @@ impl Ground {
             commits: 0,
             tally: Tally::default(),
             elapsed: Duration::ZERO,
-            parts: 0,
-            writes: String::new(),
+            written: Written::default(),
             snapshot: Snapshot::default(),
             checks: checks::all(),
         };
@@ -129,8 +120,9 @@ impl Ground {
         *store = locked(&self.place).open_again(before, ended)?;
         drop(store);
         let mut inner = self.inner();
-        inner.writes = String::new();
-        let changes = inner.snapshot.refresh(&self.store(), Part::Whole);
+        inner.written = Written::default();
+        let Inner { written, snapshot, .. } = &mut *inner;
+        let changes = snapshot.refresh(&self.store(), &written.since(&self.store()));
         if !changes.touched().is_empty() {
             inner.violate("i00", format!("the database was opened again and is another: {:?}", changes.touched()));
         }
@@ -162,21 +154,17 @@ impl Ground {
     pub fn executed(&self, call: &Call) {
         let mut inner = self.inner();
         let store = self.store();
-        let writes = writes(&store);
-        inner.digest.take(call.verb.as_bytes());
-        inner.digest.take(writes.as_bytes());
-        if writes == inner.writes || inner.violation.is_some() {
+        let written = inner.written.since(&store);
+        let Inner { digest, written: counted, .. } = &mut *inner;
+        digest.take(call.verb.as_bytes());
+        digest.take(counted.counts().as_bytes());
+        if written.is_empty() || inner.violation.is_some() {
             inner.tally.take_unwritten(call);
             return;
         }
-        inner.writes = writes;
         inner.commits += 1;
         inner.remember(call);
-        // What a verb has no business to touch is looked at now and then: a change there shows then too.
-        let part = Part::of(call.port, call.verb);
-        inner.parts = if part == Part::Whole { 0 } else { inner.parts + 1 };
-        let part = if inner.parts.is_multiple_of(4) { Part::Whole } else { part };
-        let changes = inner.snapshot.refresh(&store, part);
+        let changes = inner.snapshot.refresh(&store, &written);
         inner.tally.take(&changes);
         if inner.trace.is_some() {
             changes.told().into_iter().for_each(|line| inner.note(|| line));

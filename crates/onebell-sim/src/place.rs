@@ -9,6 +9,14 @@ use onebell::store::sqlite::SqliteStore;
 use onebell::time::{ManualClock, StoreClock};
 use tempfile::TempDir;
 
+use crate::snapshot::Written;
+
+/// Tables that the work of steps and batches writes: what it did, past the store.
+const WORK: &str = "
+CREATE TABLE IF NOT EXISTS sim_loads (scope TEXT NOT NULL, key TEXT NOT NULL, amount INTEGER NOT NULL CHECK (amount <> 777)) STRICT;
+CREATE TABLE IF NOT EXISTS sim_work (step TEXT NOT NULL, attempt INTEGER NOT NULL CHECK (attempt > 0)) STRICT;
+";
+
 /// The database, and how to open it.
 pub struct Place {
     folder: Option<TempDir>,
@@ -55,6 +63,7 @@ impl Place {
     /// Those of the store.
     pub fn open(&self) -> Result<Arc<SqliteStore>, StoreError> {
         let mut builder = SqliteStore::builder(self.path()).inline().clock(StoreClock::Manual(self.clock.clone()));
+        builder = builder.beside(format!("{WORK}{}", Written::watching()));
         for (name, text) in &self.mutants {
             builder = builder.statement(name, text);
         }

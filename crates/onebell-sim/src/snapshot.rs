@@ -1,5 +1,5 @@
-//! The tables as they stand after a commit, and what the commit changed. Read past the store's verbs, in one query;
-//! only what changed is looked at more closely.
+//! The tables as they stand after a commit, and what the commit changed. Read past the store's verbs; only tables that
+//! were written are read, and only what changed is looked at more closely.
 
 mod rows;
 mod sql;
@@ -17,7 +17,6 @@ pub use rows::{
 };
 pub use table::{Change, Table};
 
-use crate::call::Port;
 use crate::executor::at_once;
 
 macro_rules! tables {
@@ -31,13 +30,8 @@ macro_rules! tables {
         pub struct Changes { $($(#[$doc])* pub $name: Vec<Change<$row>>),+ }
 
         impl Snapshot {
-            fn take(&mut self, tables: &serde_json::Map<String, Value>) -> Changes {
-                Changes {
-                    $($name: match tables.get(stringify!($name)) {
-                        Some(text) => self.$name.take(text.as_str().unwrap_or_default()),
-                        None => Vec::new(),
-                    }),+
-                }
+            fn take(&mut self, read: impl Fn(&'static str) -> Option<String>) -> Changes {
+                Changes { $($name: read(stringify!($name)).map_or_else(Vec::new, |text| self.$name.take(text))),+ }
             }
         }
 
@@ -87,55 +81,50 @@ tables! {
     terms: TermRow,
 }
 
-/// Which tables are read: reading takes most of the time of a history.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
-    /// All of them.
-    Whole,
-    /// Those of renewals and terms.
-    Signs,
-    /// Steps.
-    Steps,
-    /// Messages.
-    Messages,
-    /// Requests.
-    Requests,
-    /// Batches, what they found and wrote.
-    Batches,
-}
-
-impl Part {
-    /// What a verb may write, if that is one table or two.
-    pub fn of(port: Port, verb: &str) -> Self {
-        match (port, verb) {
-            (Port::Replica | Port::Leader, _) => Self::Signs,
-            (Port::Agent, "claim_steps" | "start_steps" | "extend_step") => Self::Steps,
-            (Port::Relay, _) => Self::Messages,
-            (Port::Supervisor, _) => Self::Requests,
-            (Port::Batch, _) => Self::Batches,
-            _ => Self::Whole,
-        }
-    }
-
-    fn query(self) -> &'static str {
-        match self {
-            Self::Whole => sql::ALL,
-            Self::Signs => sql::SIGNS,
-            Self::Steps => sql::STEPS,
-            Self::Messages => sql::MESSAGES,
-            Self::Requests => sql::REQUESTS,
-            Self::Batches => sql::BATCHES,
-        }
-    }
-}
-
 impl Snapshot {
-    /// Reads tables anew: what changed since the last time.
-    pub fn refresh(&mut self, store: &Arc<SqliteStore>, part: Part) -> Changes {
-        let text = at_once(store.query_rows(part.query())).unwrap_or_else(|error| panic!("the tables cannot be read: {error}"));
-        let rows: Value = serde_json::from_str(&text).unwrap_or_default();
-        rows.get(0).and_then(Value::as_object).map(|tables| self.take(tables)).unwrap_or_default()
+    /// Reads anew what was written: what changed since the last time.
+    pub fn refresh(&mut self, store: &Arc<SqliteStore>, written: &[&'static str]) -> Changes {
+        self.take(|name| {
+            let source = sql::SOURCES.iter().find(|source| source.name == name && written.contains(&name))?;
+            Some(text_of(store, source.query))
+        })
     }
+}
+
+/// What tells which tables were written since one asked last.
+#[derive(Debug, Default)]
+pub struct Written(String);
+
+impl Written {
+    /// What a database needs so that it can be asked. It is gone with the connection.
+    pub fn watching() -> String {
+        sql::watching()
+    }
+
+    /// The tables that were written since the last time, by their names in the snapshot.
+    pub fn since(&mut self, store: &Arc<SqliteStore>) -> Vec<&'static str> {
+        let counts = text_of(store, sql::TOUCHED);
+        if counts == self.0 {
+            return Vec::new();
+        }
+        let mut before = self.0.split(' ');
+        let touched = sql::SOURCES.iter().zip(counts.split(' ')).filter(|(_, count)| before.next() != Some(count));
+        let touched = touched.map(|(source, _)| source.name).collect();
+        self.0 = counts;
+        touched
+    }
+
+    /// All rows that were ever written, by table.
+    pub fn counts(&self) -> &str {
+        &self.0
+    }
+}
+
+/// The one text that a query gives.
+fn text_of(store: &Arc<SqliteStore>, query: &str) -> String {
+    let rows = at_once(store.query_rows(query)).unwrap_or_else(|error| panic!("the tables cannot be read: {error}"));
+    let rows: Value = serde_json::from_str(&rows).unwrap_or_default();
+    rows.pointer("/0/rows").and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
 impl Changes {
@@ -175,9 +164,4 @@ impl Changes {
         }
         lines
     }
-}
-
-/// A number that grows with every row that is written.
-pub fn writes(store: &Arc<SqliteStore>) -> String {
-    at_once(store.query_rows("SELECT total_changes() AS n")).unwrap_or_default()
 }

@@ -1,161 +1,139 @@
-//! One query over all tables. Each column of its one row is a table as text: a line per row, the key, a tab, the columns
-//! as a JSON array in the order of `rows`.
+//! How each table is read, and how it is known that it was written. One query a table, whose one column is the table as
+//! text: a line per row, the key, a tab, the columns as a JSON array in the order of `rows`.
 
-macro_rules! table {
-    ($name:literal, $key:literal, $columns:literal, $from:literal) => {
-        concat!(
-            "(SELECT group_concat(line, char(10)) FROM (SELECT ",
-            $key,
-            " || char(9) || json_array(",
-            $columns,
-            ") AS line FROM ",
-            $from,
-            " ORDER BY ",
-            $key,
-            ")) AS ",
-            $name
-        )
+use std::fmt::Write;
+
+/// A table of the snapshot.
+pub(super) struct Source {
+    /// Its name there.
+    pub name: &'static str,
+    /// Its name in the database.
+    pub table: &'static str,
+    pub query: &'static str,
+}
+
+macro_rules! source {
+    ($name:literal, $table:literal, $key:literal, $columns:literal) => {
+        source!($name, $table, $key, $columns, $table)
+    };
+    ($name:literal, $table:literal, $key:literal, $columns:literal, $from:literal) => {
+        Source {
+            name: $name,
+            table: $table,
+            query: concat!(
+                "SELECT group_concat(line, char(10)) AS rows FROM (SELECT ",
+                $key,
+                " || char(9) || json_array(",
+                $columns,
+                ") AS line FROM ",
+                $from,
+                " ORDER BY ",
+                $key,
+                ")"
+            ),
+        }
     };
 }
 
-macro_rules! steps {
-    () => {
-        table!(
-        "steps", "step_id",
+/// All tables. Their places are those of the counts in [`TOUCHED`].
+pub(super) const SOURCES: [Source; 16] = [
+    source!(
+        "runs",
+        "onebell_runs",
+        "run_id",
+        "job_id, version, scheduled_for, origin, status, goal, created_at, finished_at, changed_at"
+    ),
+    source!(
+        "steps",
+        "onebell_job_steps",
+        "step_id",
         "run_id, job_id, name, after, rank, undoable, status, ready_at, attempt, tries, retry ->> 'attempts', retry ->> 'within_us', alone,
          first_claimed_at, locked_by, claimed_at, started_at, complete_by, hard_complete_by, on_lost, timeout_us, priority, changed_at,
-         handler, queue, uncarried",
-        "onebell_job_steps"
-    )
-    };
-}
-
-macro_rules! messages {
-    () => {
-        table!(
-        "messages", "key",
-        "channel, fingerprint, on_in_doubt, run_id, step_id, status, ready_at, attempt, tries, retry ->> 'attempts', locked_by, complete_by,
-         sending_at, resent, run_gone, settled_by, dropped_by, finished_at, changed_at",
-        "onebell_outbox"
-    )
-    };
-}
-
-macro_rules! batches {
-    () => {
-        concat!(
-            table!(
-                "batches",
-                "batch_id",
-                "series, generation, scope, source, identity, status, atomic, attempt, locked_by, complete_by, timeout_us, byte, line, prefix,
-                 applied, already, conflicts, rejected, failed",
-                "onebell_batches"
-            ),
-            ", ",
-            table!("findings", "format('%s@%06d', batch_id, byte)", "batch_id, byte, outcome, key", "onebell_rejections"),
-            ", ",
-            table!(
-                "loads",
-                "scope || '/' || key",
-                "scope, key, amount, times",
-                "(SELECT scope, key, max(amount) AS amount, count(*) AS times FROM sim_loads GROUP BY scope, key)"
-            ),
-            ", ",
-            table!(
-                "effects",
-                "scope || '/' || key",
-                "scope, key, fingerprint, amount, payload, step_id, batch_id, failed",
-                "onebell_effects"
-            )
-        )
-    };
-}
-
-macro_rules! requests {
-    () => {
-        table!(
-            "requests",
-            "kind || ' ' || id || ' ' || attempt",
-            "kind, id, attempt, status, requested_at",
-            "onebell_recovery_requests"
-        )
-    };
-}
-
-macro_rules! replicas {
-    () => {
-        table!("replicas", "replica_id", "beat, lost_at, left_at, jobs", "onebell_replicas")
-    };
-}
-
-macro_rules! terms {
-    () => {
-        table!("terms", "duty", "holder, epoch, expires_at", "onebell_terms")
-    };
-}
-
-/// All tables.
-pub(super) const ALL: &str = concat!(
-    "SELECT ",
-    table!(
-        "runs",
-        "run_id",
-        "job_id, version, scheduled_for, origin, status, goal, created_at, finished_at, changed_at",
-        "onebell_runs"
+         handler, queue, uncarried"
     ),
-    ", ",
-    steps!(),
-    ", ",
-    table!(
+    source!(
         "attempts",
+        "onebell_attempts",
         "format('%s#%06d', step_id, attempt)",
-        "step_id, attempt, run_id, name, final, outcome, replica, started_at, tries, rank, undoable, ended_at",
-        "onebell_attempts"
+        "step_id, attempt, run_id, name, final, outcome, replica, started_at, tries, rank, undoable, ended_at"
     ),
-    ", ",
-    messages!(),
-    ", ",
-    batches!(),
-    ", ",
-    table!(
+    source!(
+        "messages",
+        "onebell_outbox",
+        "key",
+        "channel, fingerprint, on_in_doubt, run_id, step_id, status, ready_at, attempt, tries, retry ->> 'attempts', locked_by, complete_by,
+         sending_at, resent, run_gone, settled_by, dropped_by, finished_at, changed_at"
+    ),
+    source!(
+        "effects",
+        "onebell_effects",
+        "scope || '/' || key",
+        "scope, key, fingerprint, amount, payload, step_id, batch_id, failed"
+    ),
+    source!(
         "work",
+        "sim_work",
         "format('%s#%06d', step, attempt)",
         "step, attempt, times",
         "(SELECT step, attempt, count(*) AS times FROM sim_work GROUP BY step, attempt)"
     ),
-    ", ",
-    requests!(),
-    ", ",
-    table!(
+    source!(
+        "batches",
+        "onebell_batches",
+        "batch_id",
+        "series, generation, scope, source, identity, status, atomic, attempt, locked_by, complete_by, timeout_us, byte, line, prefix,
+         applied, already, conflicts, rejected, failed"
+    ),
+    source!("findings", "onebell_rejections", "format('%s@%06d', batch_id, byte)", "batch_id, byte, outcome, key"),
+    source!(
+        "loads",
+        "sim_loads",
+        "scope || '/' || key",
+        "scope, key, amount, times",
+        "(SELECT scope, key, max(amount) AS amount, count(*) AS times FROM sim_loads GROUP BY scope, key)"
+    ),
+    source!(
+        "requests",
+        "onebell_recovery_requests",
+        "kind || ' ' || id || ' ' || attempt",
+        "kind, id, attempt, status, requested_at"
+    ),
+    source!(
         "jobs",
+        "onebell_jobs",
         "job_id",
         "version, hash, cursor, next_slot, pruned_before, paused_at, anchor_s",
         "(SELECT *, coalesce(CAST(strftime('%s', json_extract(definition, '$.anchor')) AS INTEGER), 0) AS anchor_s FROM onebell_jobs)"
     ),
-    ", ",
-    table!(
+    source!(
         "skips",
+        "onebell_skips",
         "job_id || ' ' || from_slot || ' ' || reason",
-        "job_id, from_slot, to_slot, count, reason, recorded_at",
-        "onebell_skips"
+        "job_id, from_slot, to_slot, count, reason, recorded_at"
     ),
-    ", ",
-    table!("keys", "key", "fingerprint, job_id, run_id, created_at", "onebell_request_keys"),
-    ", ",
-    table!("late", "format('%s#%06d %s', step_id, attempt, replica)", "step_id, attempt, replica", "onebell_superseded"),
-    ", ",
-    replicas!(),
-    ", ",
-    terms!(),
-);
+    source!("keys", "onebell_request_keys", "key", "fingerprint, job_id, run_id, created_at"),
+    source!(
+        "late",
+        "onebell_superseded",
+        "format('%s#%06d %s', step_id, attempt, replica)",
+        "step_id, attempt, replica"
+    ),
+    source!("replicas", "onebell_replicas", "replica_id", "beat, lost_at, left_at, jobs"),
+    source!("terms", "onebell_terms", "duty", "holder, epoch, expires_at"),
+];
 
-/// What renewals and terms write.
-pub(super) const SIGNS: &str = concat!("SELECT ", replicas!(), ", ", terms!());
-/// What claims of steps write.
-pub(super) const STEPS: &str = concat!("SELECT ", steps!());
-/// What a relay writes.
-pub(super) const MESSAGES: &str = concat!("SELECT ", messages!());
-/// What a supervisor writes.
-pub(super) const REQUESTS: &str = concat!("SELECT ", requests!());
-/// What loaders write.
-pub(super) const BATCHES: &str = concat!("SELECT ", batches!());
+/// How often rows of each table were written.
+pub(super) const TOUCHED: &str = "SELECT group_concat(times, ' ') AS rows FROM (SELECT times FROM sim_touched ORDER BY place)";
+
+/// Counts each row that is written, in the transaction that writes it, for as long as the connection is there.
+pub(super) fn watching() -> String {
+    let mut text = String::from("CREATE TEMP TABLE sim_touched (place INTEGER PRIMARY KEY, times INTEGER NOT NULL) STRICT;\n");
+    for (place, Source { table, .. }) in SOURCES.iter().enumerate() {
+        let _ = writeln!(text, "INSERT INTO sim_touched VALUES ({place}, 0);");
+        for act in ["INSERT", "UPDATE", "DELETE"] {
+            let count = format!("UPDATE sim_touched SET times = times + 1 WHERE place = {place}");
+            let _ = writeln!(text, "CREATE TEMP TRIGGER sim_{table}_{act} AFTER {act} ON main.{table} BEGIN {count}; END;");
+        }
+    }
+    text
+}

@@ -82,14 +82,14 @@ impl<R: Row> Table<R> {
         &self.text
     }
 
-    pub(super) fn take(&mut self, text: &str) -> Vec<Change<R>> {
+    pub(super) fn take(&mut self, text: String) -> Vec<Change<R>> {
         if text == self.text {
             return Vec::new();
         }
-        text.clone_into(&mut self.text);
+        self.text = text;
         let mut changes = Vec::new();
         let mut before = std::mem::take(&mut self.lines).into_iter().peekable();
-        for line in text.lines() {
+        for line in self.text.lines() {
             let (key, columns) = line.split_once('\t').unwrap_or((line, "[]"));
             while let Some(gone) = before.next_if(|old| old.key.as_str() < key) {
                 changes.push(Change { key: gone.key, before: Some(gone.row), after: None });

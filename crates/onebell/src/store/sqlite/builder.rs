@@ -22,11 +22,13 @@ pub struct SqliteBuilder {
     clock: StoreClock,
     file_system: Option<FsKind>,
     statements: Vec<(String, String)>,
+    beside: String,
 }
 
 impl SqliteBuilder {
     pub(super) fn new(path: PathBuf) -> Self {
-        Self { place: Place::of(&path), inline: false, clock: StoreClock::Own, file_system: None, statements: Vec::new() }
+        let place = Place::of(&path);
+        Self { place, inline: false, clock: StoreClock::Own, file_system: None, statements: Vec::new(), beside: String::new() }
     }
 
     /// Work runs at once in the caller's thread, one transaction per call: deterministic, for tests and the simulator.
@@ -52,6 +54,14 @@ impl SqliteBuilder {
     #[doc(hidden)]
     pub fn statement(mut self, name: impl Into<String>, text: impl Into<String>) -> Self {
         self.statements.push((name.into(), text.into()));
+        self
+    }
+
+    /// Statements that the connection that writes runs once, beside the tables that are there then: temporary triggers
+    /// for those who watch a simulation.
+    #[doc(hidden)]
+    pub fn beside(mut self, sql: impl Into<String>) -> Self {
+        self.beside = sql.into();
         self
     }
 
@@ -133,6 +143,7 @@ impl SqliteBuilder {
     }
 
     fn serve(self, session: Session) -> Result<SqliteStore> {
+        session.connection.execute_batch(&self.beside).map_err(|error| session.judged(error.into()))?;
         if self.inline {
             return Ok(SqliteStore::of(Engine::Inline(Box::new(Mutex::new(session))), self.clock));
         }

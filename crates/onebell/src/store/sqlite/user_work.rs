@@ -68,16 +68,17 @@ pub(super) fn run_statements(tx: &Tx<'_>, sql: &str) -> Outcome<()> {
 /// Rows of a query of the user's own. Only one statement, and only one that reads.
 pub(super) fn run_query(tx: &Tx<'_>, sql: &str) -> Outcome<String> {
     let read = || -> Result<String, RowsError> {
-        let mut batch = Batch::new(tx.connection, sql);
-        let only_one = || RowsError::Refused("one query is wanted, that returns rows; leave the other statements out".to_owned());
-        let mut statement = batch.next()?.ok_or_else(only_one)?;
+        // The same text comes with every run of its step: it is prepared once.
+        let mut statement = tx.connection.prepare_cached(sql).map_err(|error| match error {
+            rusqlite::Error::MultipleStatement | rusqlite::Error::Empty => {
+                RowsError::Refused("one query is wanted, that returns rows; leave the other statements out".to_owned())
+            }
+            error => RowsError::Sqlite(error),
+        })?;
         if statement.column_count() == 0 || !statement.readonly() {
             return Err(RowsError::Refused(
                 "it is no query: only reading is allowed here; use an `sql` step to write".to_owned(),
             ));
-        }
-        if batch.next()?.is_some() {
-            return Err(only_one());
         }
         rows_of(&mut statement)
     };
