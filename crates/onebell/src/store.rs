@@ -5,6 +5,7 @@
 mod port {
     pub(crate) mod agent;
     pub(crate) mod batch;
+    pub(crate) mod callback;
     pub(crate) mod error;
     pub(crate) mod leader;
     pub(crate) mod operator;
@@ -17,6 +18,7 @@ mod port {
 
 pub use port::agent::{AgentStore, ClaimAnswer, ClaimSteps, ClaimedStep, Extension, Settled, Settlement, StepOutput, Work};
 pub use port::batch::{BatchOpened, BatchStore, BatchView, Chunk, ChunkAnswer, EffectsView, FindingView, OpenBatch, Reader};
+pub use port::callback::{CallbackStore, CalledStep, NewCallback, Received};
 pub use port::error::{Cause, Result, StoreError};
 pub use port::leader::{Guarded, JanitorStore, LeaderStore, Pruned, Retention};
 pub use port::operator::{Acted, Actor, MessageVerdict, OperatorStore, Resolution, Trigger, Triggered};
@@ -44,6 +46,7 @@ pub trait Store:
     + OperatorStore
     + ReadStore
     + BatchStore
+    + CallbackStore
 {
 }
 
@@ -58,6 +61,7 @@ impl<T> Store for T where
         + OperatorStore
         + ReadStore
         + BatchStore
+        + CallbackStore
 {
 }
 

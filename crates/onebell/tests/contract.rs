@@ -19,6 +19,7 @@ mod contract {
     mod away;
     mod backfill;
     mod batches;
+    mod callbacks;
     mod carriers;
     mod claims;
     mod clocks;

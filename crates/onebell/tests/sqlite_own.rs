@@ -26,8 +26,11 @@ mod own {
 
     #[tokio::test]
     async fn an_older_schema_is_brought_up_and_keeps_its_effects() {
-        let older =
-            [include_str!("../src/store/sqlite/migrations/0001.sql"), include_str!("../src/store/sqlite/migrations/0002.sql")];
+        let older = [
+            include_str!("../src/store/sqlite/migrations/0001.sql"),
+            include_str!("../src/store/sqlite/migrations/0002.sql"),
+            include_str!("../src/store/sqlite/migrations/0003.sql"),
+        ];
         for version in 1..=older.len() {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("onebell.db");
@@ -38,7 +41,7 @@ mod own {
             connection.execute_batch(&note).unwrap();
             drop(connection);
             assert!(SqliteStore::builder(&path).open().unwrap_err().to_string().contains("onebell migrate"));
-            assert_eq!(SqliteStore::builder(&path).migrate(false).unwrap(), ["0002", "0003"][version - 1..]);
+            assert_eq!(SqliteStore::builder(&path).migrate(false).unwrap(), ["0002", "0003", "0004"][version - 1..]);
             let store = SqliteStore::builder(&path).inline().open_and_migrate().unwrap();
             assert_eq!(store.effects_total("s").await.unwrap(), (1, 7));
         }

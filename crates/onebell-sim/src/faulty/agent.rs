@@ -36,6 +36,10 @@ impl AgentStore for FaultyStore {
         self.reading("step_rows", self.ground.store().step_rows(run, step)).await
     }
 
+    async fn take_callback(&self, claim: &Claim) -> Result<Option<String>> {
+        self.reading("take_callback", self.ground.store().take_callback(claim)).await
+    }
+
     async fn query_rows(&self, sql: &str) -> Result<String> {
         self.reading("query_rows", self.ground.store().query_rows(sql)).await
     }

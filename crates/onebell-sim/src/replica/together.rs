@@ -98,6 +98,10 @@ impl AgentStore for Together {
         self.store.step_rows(run, step).await
     }
 
+    async fn take_callback(&self, claim: &Claim) -> Result<Option<String>> {
+        self.store.take_callback(claim).await
+    }
+
     async fn query_rows(&self, sql: &str) -> Result<String> {
         self.store.query_rows(sql).await
     }

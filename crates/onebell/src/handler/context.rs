@@ -161,6 +161,11 @@ impl Context {
         self.store.step_rows(self.step.claim.run(), step).await
     }
 
+    /// What came back later than its request, JSON text; see [`AgentStore::take_callback`].
+    pub async fn callback(&self) -> Result<Option<String>> {
+        self.store.take_callback(&self.step.claim).await
+    }
+
     /// Rows of a read-only query, a JSON array of objects as text.
     pub async fn query_rows(&self, sql: &str) -> Result<String> {
         self.store.query_rows(sql).await

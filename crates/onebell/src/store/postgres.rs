@@ -14,6 +14,7 @@ mod admission;
 mod agent;
 mod alarms;
 mod batch;
+mod callbacks;
 mod claim;
 mod columns;
 mod decide;

@@ -11,6 +11,7 @@ mod agent;
 mod alarms;
 mod batch;
 mod builder;
+mod callbacks;
 mod clock;
 mod columns;
 mod connection;

@@ -34,6 +34,7 @@ pub(crate) const ONE_SIDED: &[(&str, &str, &str)] = &[
     ("postgres", "lock_batch.sql", "a lock: on SQLite, BEGIN IMMEDIATE is the only one"),
     ("postgres", "lock_series.sql", "a lock: on SQLite, BEGIN IMMEDIATE is the only one"),
     ("postgres", "hold_term.sql", "a lock: on SQLite, BEGIN IMMEDIATE is the only one"),
+    ("postgres", "lock_called_step.sql", "a lock: on SQLite, BEGIN IMMEDIATE is the only one"),
     ("postgres", "lock_cancellable.sql", "a lock: on SQLite, BEGIN IMMEDIATE is the only one"),
     ("postgres", "lock_claimant.sql", "a lock: on SQLite, BEGIN IMMEDIATE is the only one"),
     ("postgres", "lock_delivering_steps.sql", "a lock: on SQLite, BEGIN IMMEDIATE is the only one"),

@@ -164,7 +164,7 @@ async fn several_replicas_bring_the_schema_up_at_once() {
     }
     assert_eq!(PostgresStore::builder(&database.url).migrate(true).await.unwrap(), Vec::<String>::new());
     let versions = client(&database.url).await.query_one("SELECT count(*) FROM onebell.schema", &[]).await.unwrap();
-    assert_eq!(versions.get::<_, i64>(0), 3);
+    assert_eq!(versions.get::<_, i64>(0), 4);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -172,6 +172,7 @@ async fn an_older_schema_is_brought_up_and_keeps_its_effects() {
     let older = [
         include_str!("../../src/store/postgres/migrations/0001.sql"),
         include_str!("../../src/store/postgres/migrations/0002.sql"),
+        include_str!("../../src/store/postgres/migrations/0003.sql"),
     ];
     for version in 1..=older.len() {
         let database = fresh_database(15).await;
@@ -181,7 +182,7 @@ async fn an_older_schema_is_brought_up_and_keeps_its_effects() {
         let effect = "INSERT INTO onebell.effects (scope, key, fingerprint, amount, payload, created_at) VALUES ('s', 'k', 'f', 7, '{}', now())";
         client.batch_execute(&format!("INSERT INTO onebell.schema VALUES ({version}, now()); {effect}")).await.unwrap();
         let steps = PostgresStore::builder(&database.url).migrate(false).await.unwrap();
-        assert_eq!(steps, ["0002", "0003"][version - 1..]);
+        assert_eq!(steps, ["0002", "0003", "0004"][version - 1..]);
         let store = PostgresStore::builder(&database.url).connect().await.unwrap();
         assert_eq!(onebell::store::ReadStore::effects_total(&store, "s").await.unwrap(), (1, 7));
     }
@@ -192,8 +193,8 @@ async fn a_schema_that_does_not_fit_is_refused_with_its_remedy() {
     let database = fresh_database(18).await;
     let connect = async || PostgresStore::builder(&database.url).connect().await.map(drop).unwrap_err().to_string();
     assert!(connect().await.contains("onebell migrate"));
-    assert_eq!(PostgresStore::builder(&database.url).migrate(true).await.unwrap(), ["0001", "0002", "0003"]);
-    assert_eq!(PostgresStore::builder(&database.url).migrate(false).await.unwrap(), ["0001", "0002", "0003"]);
+    assert_eq!(PostgresStore::builder(&database.url).migrate(true).await.unwrap(), ["0001", "0002", "0003", "0004"]);
+    assert_eq!(PostgresStore::builder(&database.url).migrate(false).await.unwrap(), ["0001", "0002", "0003", "0004"]);
     client(&database.url).await.batch_execute("INSERT INTO onebell.schema VALUES (99, now())").await.unwrap();
     assert!(connect().await.contains("update onebell"));
     assert!(PostgresStore::builder(&database.url).migrate(false).await.is_err());

@@ -182,6 +182,10 @@ pub trait AgentStore: Send + Sync {
     /// The rows that a succeeded step of the run wrote (`StepOutput::rows`).
     async fn step_rows(&self, run: &RunId, step: &str) -> Result<Option<String>>;
 
+    /// What came back for this step and no attempt has ended by, JSON text. From now on it is this attempt's: one after it gets it only
+    /// if this one is lost, given back or stopped. Nothing for a claim that does not hold.
+    async fn take_callback(&self, claim: &Claim) -> Result<Option<String>>;
+
     /// Rows of a query of the user's own, as a JSON array of objects; read-only.
     async fn query_rows(&self, sql: &str) -> Result<String>;
 }

@@ -7,7 +7,7 @@ use super::error::{Class, Failure, Outcome, Phase};
 use super::pool::Purpose;
 use super::rows::{NoRows, Rows};
 use super::transaction::{End, Tx, Verb, milliseconds};
-use super::{PostgresStore, claim, settle, statements as sql, work};
+use super::{PostgresStore, callbacks, claim, settle, statements as sql, work};
 use crate::model::job::UNDO_MARK;
 use crate::model::{Claim, ReplicaId, RunId, StepId};
 use crate::store::{AgentStore, ClaimAnswer, ClaimSteps, ClaimedStep, Extension, Result, Settled, Settlement};
@@ -51,6 +51,10 @@ impl AgentStore for PostgresStore {
             row.map(|row| row.get("rows")).transpose()
         };
         self.read("step_rows", rows).await
+    }
+
+    async fn take_callback(&self, claim: &Claim) -> Result<Option<String>> {
+        callbacks::take(self, claim).await
     }
 
     async fn query_rows(&self, sql: &str) -> Result<String> {

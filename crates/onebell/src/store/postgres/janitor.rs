@@ -84,7 +84,7 @@ async fn prune_runs(tx: &Tx, gone: &[String]) -> Outcome<()> {
     }
     let gone = gone.to_vec();
     tx.execute(&sql::RAISE_PRUNED, values![gone]).await?;
-    for statement in [&sql::PRUNE_STEPS, &sql::PRUNE_ATTEMPTS, &sql::PRUNE_SUPERSEDED] {
+    for statement in [&sql::PRUNE_STEPS, &sql::PRUNE_ATTEMPTS, &sql::PRUNE_SUPERSEDED, &sql::PRUNE_CALLBACKS] {
         tx.execute(statement, values![gone]).await?;
     }
     tx.execute_all(&sql::PRUNE_RUNS, values![gone], gone.len()).await

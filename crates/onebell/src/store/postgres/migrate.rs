@@ -20,6 +20,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { version: 1, name: "0001", text: include_str!("migrations/0001.sql") },
     Migration { version: 2, name: "0002", text: include_str!("migrations/0002.sql") },
     Migration { version: 3, name: "0003", text: include_str!("migrations/0003.sql") },
+    Migration { version: 4, name: "0004", text: include_str!("migrations/0004.sql") },
 ];
 
 const NEWEST: u64 = MIGRATIONS[MIGRATIONS.len() - 1].version;

@@ -113,9 +113,10 @@ fn identity(job: &JobId, input: Option<&str>) -> Outcome<Fingerprint> {
 }
 
 /// What belongs to a job, before the rows that say so.
-const ERASED: [&sql::Statement; 10] = [
+const ERASED: [&sql::Statement; 11] = [
     &sql::ERASE_EFFECTS,
     &sql::ERASE_SUPERSEDED,
+    &sql::ERASE_CALLBACKS,
     &sql::ERASE_MESSAGES,
     &sql::ERASE_ATTEMPTS,
     &sql::ERASE_STEPS,

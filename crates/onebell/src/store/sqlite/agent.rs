@@ -3,7 +3,6 @@
 use async_trait::async_trait;
 use rusqlite::Row;
 
-use super::SqliteStore;
 use super::columns::{count, from_json, int, small, span, to_json};
 use super::engine::Verb;
 use super::group::Memory;
@@ -11,6 +10,7 @@ use super::settle::settle_set;
 use super::statements::Statement as S;
 use super::transaction::{Outcome, Tx};
 use super::user_work::run_query;
+use super::{SqliteStore, callbacks};
 use crate::model::job::UNDO_MARK;
 use crate::model::step::Verdict;
 use crate::model::{Claim, Moment, ReplicaId, RunId, StepId};
@@ -58,6 +58,10 @@ impl AgentStore for SqliteStore {
     async fn step_rows(&self, run: &RunId, step: &str) -> Result<Option<String>> {
         let step = step_of(run, step);
         self.engine.read(move |tx| tx.first(S::ReadStepRows, &[("step", &step)], |row| Ok(row.get("rows")?))).await
+    }
+
+    async fn take_callback(&self, claim: &Claim) -> Result<Option<String>> {
+        callbacks::take(&self.engine, claim.clone()).await
     }
 
     async fn query_rows(&self, sql: &str) -> Result<String> {

@@ -5,10 +5,11 @@ use super::transaction::{Outcome, Tx};
 use crate::model::JobId;
 
 /// What belongs to a job, before the rows that say so.
-const IN_ORDER: [S; 11] = [
+const IN_ORDER: [S; 12] = [
     S::EraseRequests,
     S::EraseEffects,
     S::EraseSuperseded,
+    S::EraseCallbacks,
     S::EraseMessages,
     S::EraseAttempts,
     S::EraseSteps,

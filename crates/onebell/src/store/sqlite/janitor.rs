@@ -60,7 +60,7 @@ fn prune_runs(tx: &Tx<'_>, which: super::transaction::Values<'_>) -> Outcome<u32
     }
     let ids: Vec<&String> = runs.iter().map(|(run, _, _)| run).collect();
     let ids = to_json(&ids)?;
-    for statement in [S::PruneAttempts, S::PruneSteps, S::PruneSuperseded] {
+    for statement in [S::PruneAttempts, S::PruneSteps, S::PruneSuperseded, S::PruneCallbacks] {
         tx.execute(statement, &[("runs", &ids)])?;
     }
     Ok(small(tx.execute(S::PruneRuns, &[("runs", &ids)])?))

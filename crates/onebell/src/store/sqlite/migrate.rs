@@ -9,6 +9,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("0001", include_str!("migrations/0001.sql")),
     ("0002", include_str!("migrations/0002.sql")),
     ("0003", include_str!("migrations/0003.sql")),
+    ("0004", include_str!("migrations/0004.sql")),
 ];
 
 /// Which schema a database has, and which one this program writes.

@@ -1,0 +1,10 @@
+-- read_callbacks: what another callback meets: the one of its id, or the one that waits
+SELECT c.fingerprint
+FROM onebell.callbacks AS c
+WHERE c.step_id = $1
+  AND (c.id = $2 OR NOT EXISTS (
+          SELECT 1 FROM onebell.attempts AS h
+          WHERE h.step_id = c.step_id AND h.attempt = c.taken_by
+            AND h.outcome IN ('succeeded', 'delivering', 'failed', 'retry', 'exhausted')))
+ORDER BY c.id = $2 DESC
+LIMIT 1
