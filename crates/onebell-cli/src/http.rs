@@ -55,7 +55,7 @@ pub(crate) use open::within;
 pub use ping::{PingChannel, fail_below};
 pub use retry_after::wait;
 pub use route::Route;
-pub(crate) use shown::with_tokens;
+pub(crate) use shown::{head as shown_head, with_tokens};
 pub use signature::Signer;
 pub use target::Target;
 #[doc(hidden)]

@@ -4,6 +4,7 @@ pub mod answer;
 pub mod apply;
 pub mod args;
 pub mod audit;
+pub mod callback;
 pub mod channels;
 pub mod commands;
 pub mod database;

@@ -1,12 +1,13 @@
-//! `run --listen`: three pages for whoever watches a replica. Nothing here changes anything.
+//! `run --listen`: three pages for whoever watches a replica, which change nothing, and the addresses of callbacks.
 //!
 //! `/healthz` answers as long as the process does; `/readyz` says whether the replica can work, and why not; `/metrics` is the text
-//! form of Prometheus.
+//! form of Prometheus. What is sent below `/callbacks/` is for [`crate::callback`].
 
 mod metrics;
 mod serve;
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use onebell::replica::Health;
@@ -14,15 +15,24 @@ use onebell::store::Store;
 
 pub use metrics::{METRICS, Metric};
 
+use crate::callback::{Desk, Letter, Reply};
+
 /// What the pages tell of; filled when the replica is there.
 #[derive(Clone, Default)]
-pub struct Watched(Arc<OnceLock<(Health, Arc<dyn Store>)>>);
+pub struct Watched(Arc<OnceLock<Open>>);
+
+struct Open {
+    health: Health,
+    store: Arc<dyn Store>,
+    desk: Desk,
+}
 
 impl Watched {
-    /// From now on there is something to tell.
-    pub fn begin(&self, health: Health, store: Arc<dyn Store>) {
+    /// From now on there is something to tell. Secrets in files are looked up from `folder`.
+    pub fn begin(&self, health: Health, store: Arc<dyn Store>, folder: PathBuf) {
+        let desk = Desk { store: Arc::clone(&store), folder };
         // A replica is built once; a second one would not be told of.
-        drop(self.0.set((health, store)));
+        drop(self.0.set(Open { health, store, desk }));
     }
 }
 
@@ -46,7 +56,7 @@ impl Page {
 pub async fn listen(address: SocketAddr, watched: Watched) -> std::io::Result<SocketAddr> {
     let listener = tokio::net::TcpListener::bind(address).await?;
     let bound = listener.local_addr()?;
-    tracing::info!(address = %bound, "listening: /healthz, /readyz, /metrics");
+    tracing::info!(address = %bound, "listening: /healthz, /readyz, /metrics, /callbacks/");
     tokio::spawn(serve::serve(listener, watched));
     Ok(bound)
 }
@@ -61,8 +71,18 @@ async fn page(watched: &Watched, method: &str, path: &str) -> Page {
     }
 }
 
+/// What is sent to the address of a step.
+async fn callback<B>(watched: &Watched, path: &str, letter: &Letter, body: B) -> Page
+where
+    B: AsyncFnOnce(usize) -> Result<Vec<u8>, Reply>,
+{
+    let Some(open) = watched.0.get() else { return Page::new(503, "the database cannot be reached yet\n") };
+    let (status, text) = open.desk.take(path, letter, body).await;
+    Page::new(status, text + "\n")
+}
+
 fn readyz(watched: &Watched) -> Page {
-    let Some((health, _)) = watched.0.get() else { return Page::new(503, "the database cannot be reached yet\n") };
-    let why = health.unready();
+    let Some(open) = watched.0.get() else { return Page::new(503, "the database cannot be reached yet\n") };
+    let why = open.health.unready();
     if why.is_empty() { Page::new(200, "ready\n") } else { Page::new(503, why.join("\n") + "\n") }
 }

@@ -20,8 +20,8 @@ pub use command::{CommandHandler, CommandSettings};
 pub use http::conclude;
 pub use http::{HttpHandler, HttpSettings};
 pub use message::{ChannelFacts, MessageHandler};
-pub(crate) use rows::as_ndjson;
 pub use rows::{ROWS_MAX, ROWS_MAX_BYTES};
+pub(crate) use rows::{answered, as_ndjson};
 #[doc(hidden)]
 pub use rows::{csv_rows, ndjson_rows};
 pub use sql::SqlHandler;
@@ -45,7 +45,12 @@ pub fn handlers(
     store: Arc<dyn BatchStore>,
 ) -> Vec<(&'static str, Arc<dyn Handler>)> {
     let commands = CommandSettings::new(file.folder.clone(), Arc::clone(timer), file.secret_values());
-    let requests = HttpSettings { folder: file.folder.clone(), timer: Arc::clone(timer), secrets: file.secret_values() };
+    let requests = HttpSettings {
+        folder: file.folder.clone(),
+        timer: Arc::clone(timer),
+        secrets: file.secret_values(),
+        callback_url: file.replica.callback_url.clone(),
+    };
     let apply = ApplyHandler { store, timer: Arc::clone(timer), commands: commands.clone() };
     vec![
         (spec::APPLY, Arc::new(apply)),

@@ -25,6 +25,9 @@ pub async fn run(common: &Common, args: Run) -> Answer {
             |error| Failure::usage(format!("--listen {address}: {error}; choose an address of this host and a free port"));
         listen(address, watched.clone()).await.map_err(wrong)?;
     }
+    if args.listen.is_none() && file.replica.callback_url.is_some() {
+        tracing::warn!("this replica does not listen: what comes to callback_url has to reach another one; see run --listen");
+    }
     let reload = Reload::new(common, &file)?;
     carry(&file, &database, settings(&file, &args), &watched, Some(reload)).await?;
     match file.bad_jobs.len() {
@@ -53,7 +56,7 @@ pub(super) async fn carry(
     };
     let replica =
         builder(file, Arc::clone(&store)).map_err(Failure::usage)?.settings(settings).build().map_err(Failure::usage)?;
-    watched.begin(replica.health(), Arc::clone(&store));
+    watched.begin(replica.health(), Arc::clone(&store), file.folder.clone());
     if let Some(reload) = reload {
         tokio::spawn(reload.follow(replica.carrier(), store));
     }

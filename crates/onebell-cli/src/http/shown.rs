@@ -13,7 +13,7 @@ pub(crate) fn with_tokens(mut secrets: Vec<String>) -> Vec<String> {
 }
 
 /// The beginning of a body, on one line and without `secrets`. `cut`: it went on.
-pub(super) fn head(body: &[u8], cut: bool, secrets: &[String]) -> String {
+pub(crate) fn head(body: &[u8], cut: bool, secrets: &[String]) -> String {
     let seen = &body[..body.len().min(LOOKED_AT)];
     let cut = cut || seen.len() < body.len();
     let mut kept = Captured { head: seen.to_vec(), total: seen.len() as u64, open: cut, ..Captured::default() };

@@ -75,6 +75,7 @@ impl<'t> Reading<'t, '_> {
     fn file(&mut self, fields: &Fields<'t>) -> JobFile {
         let database = fields.read("database", database);
         let replica = fields.read("replica", |node| settings::replica(node, fields.flaws)).unwrap_or_default();
+        let callable = replica.callback_url.is_some();
         let named_channels = self.named("channels");
         let channel_names: Vec<&str> = named_channels.iter().flatten().map(|channel| channel.name).collect();
         let channels = named_channels.map(|named| self.channels(&named));
@@ -85,7 +86,7 @@ impl<'t> Reading<'t, '_> {
         for (index, job) in named.iter().enumerate() {
             let others = named.iter().enumerate().filter(|(other, table)| *other != index && table.name == job.name);
             match others.map(|(other, table)| (other, self.place(table))).next() {
-                None => jobs.extend(self.job(job, (&defaults, channels.as_ref(), &channel_names))),
+                None => jobs.extend(self.job(job, (&defaults, channels.as_ref(), &channel_names, callable))),
                 // Neither is used: nobody can say which one is meant.
                 Some((first, place)) if first < index => {
                     let message = format!("two definitions of job {:?} (the first is in {place})", job.name);
@@ -152,7 +153,7 @@ impl<'t> Reading<'t, '_> {
     fn job(
         &mut self,
         job: &Named<'t>,
-        (defaults, channels, channel_names): (&Defaults, Option<&BTreeMap<String, ChannelConfig>>, &[&str]),
+        (defaults, channels, channel_names, callable): (&Defaults, Option<&BTreeMap<String, ChannelConfig>>, &[&str], bool),
     ) -> Option<(usize, ReadJob)> {
         let document = self.parts[job.part].document;
         if let Some(flaws) = document.twice.get(job.name) {
@@ -165,7 +166,8 @@ impl<'t> Reading<'t, '_> {
             let message = format!("the name {:?} belongs to the commands of `onebell once`", job.name);
             flaws.push(Flaw::new(job.at.clone(), message, "choose another one"));
         }
-        let around = Around { source: &document.source, folder: self.folder, defaults, channels, channel_names, flaws: &flaws };
+        let (source, folder) = (&document.source, self.folder);
+        let around = Around { source, folder, defaults, channels, channel_names, callable, flaws: &flaws };
         let read = job::read(job.name, job.at.clone(), job.node, &around);
         let flaws = flaws.drain();
         let good = flaws.is_empty();

@@ -34,6 +34,8 @@ pub struct ReplicaSettings {
     pub prefetch: Option<u32>,
     /// Queues it serves.
     pub queues: Option<Vec<String>>,
+    /// Where services outside reach replicas that listen.
+    pub callback_url: Option<String>,
     /// How long finished runs are kept.
     pub keep_runs: Option<Duration>,
     /// How long message and request keys are kept.
@@ -59,11 +61,23 @@ pub(super) fn replica<'t>(node: &'t Node<'t>, flaws: &'t Flaws) -> Read<ReplicaS
             let queues = texts(node)?;
             if queues.is_empty() { Err(Flaw::new(node.span(), "no queue", "leave it out, or name one")) } else { Ok(queues) }
         }),
+        callback_url: fields.read("callback_url", callback_url),
         keep_runs: fields.read("keep_runs", span),
         keep_keys: fields.read("keep_keys", span),
     };
     fields.finish();
     Ok(settings)
+}
+
+/// What is called there is signed, and its address proves itself: it may cross the network in the clear, though others then read it.
+fn callback_url(node: &Node<'_>) -> Read<String> {
+    let url = text(node)?;
+    let wrong = |wrong: String| Flaw::new(node.span(), wrong, "write \"https://jobs.example.com\"");
+    url.parse::<crate::http::Target>().map_err(wrong)?;
+    if url.contains(['?', '#', '{']) {
+        return Err(wrong("callback_url: only scheme, host and path are possible".to_owned()));
+    }
+    Ok(url)
 }
 
 /// `[defaults]`, for all jobs.

@@ -25,6 +25,8 @@ pub(super) struct Around<'t> {
     pub(super) channels: Option<&'t BTreeMap<String, ChannelConfig>>,
     /// Channels that are there but wrong are no unknown ones.
     pub(super) channel_names: &'t [&'t str],
+    /// Whether replicas can be called back.
+    pub(super) callable: bool,
     pub(super) flaws: &'t Flaws,
 }
 

@@ -83,6 +83,9 @@ pub(super) const OF_ROW: &[&str] = &["job", "row", "run", "step"];
 /// What one of a request sees.
 pub(super) const OF_ROWS: &[&str] = &["job", "rows", "run", "step"];
 
+/// What one of a request sees that is called back.
+pub(super) const OF_CALLED: &[&str] = &["callback", "job", "rows", "run", "step"];
+
 /// Reads the template for its syntax, and for names that no run will ever have.
 pub(super) fn check_template(name: &str, written: &Written, sees: &[&str], source: &Source<'_>) -> Read<()> {
     let mut templates = Templates::new();
@@ -113,6 +116,9 @@ fn instead_of(error: &TemplateError, sees: &[&str]) -> String {
     match &error.problem {
         TemplateProblem::Missing { path, .. } if path == "env" => {
             "a template sees no environment; a header takes { env = \"NAME\" }".to_owned()
+        }
+        TemplateProblem::Missing { path, .. } if path == "callback" => {
+            "write callback = true: the step then waits for what is said there".to_owned()
         }
         TemplateProblem::Missing { path, .. } if path == "row" => {
             "write {% for row in rows %}: a request is made once, for all rows".to_owned()

@@ -7,7 +7,7 @@ use onebell::replica::Health;
 use onebell::store::StatusView;
 use onebell::time::{SystemTimer, Timer};
 
-use super::Watched;
+use super::{Open, Watched};
 
 /// A metric's name, kind, and what it tells.
 pub type Metric = (&'static str, &'static str, &'static str);
@@ -38,7 +38,7 @@ const LIMIT: Duration = Duration::from_secs(5);
 pub(super) async fn text(watched: &Watched) -> String {
     let mut page = Writer::default();
     let version = env!("CARGO_PKG_VERSION");
-    let Some((health, store)) = watched.0.get() else {
+    let Some(Open { health, store, .. }) = watched.0.get() else {
         page.metric("onebell_build_info", &[("version", version), ("tzdata", "")], 1.0);
         page.metric("onebell_store_up", &[], 0.0);
         page.metric("onebell_replica_ready", &[], 0.0);

@@ -3,15 +3,17 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
-use http_body_util::Full;
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::body::{Bytes, Incoming};
+use hyper::header::HeaderMap;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{Request, Response, StatusCode};
+use hyper::{Method, Request, Response, StatusCode};
 use onebell::time::{SystemTimer, Timer};
 use tokio::net::TcpListener;
 
-use super::{Watched, page};
+use super::{Page, Watched, callback, page};
+use crate::callback::{Letter, PREFIX, Reply};
 use crate::http::Wire;
 
 /// No connection lasts longer, whatever comes on it: whoever asks again opens another one, and the pages do not run out of files.
@@ -44,10 +46,31 @@ pub(super) async fn serve(listener: TcpListener, watched: Watched) {
 }
 
 async fn answer(watched: Watched, request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
-    let page = page(&watched, request.method().as_str(), request.uri().path()).await;
+    let path = request.uri().path().to_owned();
+    let page = match request.method() {
+        &Method::POST if path.starts_with(PREFIX) => {
+            let letter = letter(request.headers());
+            callback(&watched, &path, &letter, async |most| whole(request.into_body(), most).await).await
+        }
+        _ if path.starts_with(PREFIX) => Page::new(405, "only POST\n"),
+        method => page(&watched, method.as_str(), &path).await,
+    };
     let mut response = Response::new(Full::new(Bytes::from(page.text)));
     *response.status_mut() = StatusCode::from_u16(page.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let kind = hyper::header::HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
     response.headers_mut().insert(hyper::header::CONTENT_TYPE, kind);
     Ok(response)
+}
+
+fn letter(headers: &HeaderMap) -> Letter {
+    let of = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
+    Letter { id: of("webhook-id"), timestamp: of("webhook-timestamp"), signature: of("webhook-signature") }
+}
+
+async fn whole(body: Incoming, most: usize) -> Result<Vec<u8>, Reply> {
+    match Limited::new(body, most).collect().await {
+        Ok(whole) => Ok(whole.to_bytes().to_vec()),
+        Err(error) if error.is::<LengthLimitError>() => Err((413, format!("it is longer than {most} bytes"))),
+        Err(error) => Err((400, format!("it broke off: {error}"))),
+    }
 }

@@ -1,8 +1,10 @@
 //! `http`: one request, and what its answer means.
 //!
 //! It is made at least once: after a failure again, under the same `Idempotency-Key`. Whoever answers must tell a second one from the
-//! first by it. It follows no redirect and waits for no callback.
+//! first by it. It follows no redirect. With `callback`, `202` means that what came of it is said later: the attempt waits for that
+//! under its claim, and one that finds it said already makes no request.
 
+mod callback;
 mod conclude;
 mod prepare;
 
@@ -36,6 +38,8 @@ pub struct HttpSettings {
     pub timer: Arc<dyn Timer>,
     /// Values that are masked in every answer, besides those of the request itself.
     pub secrets: Vec<String>,
+    /// Where services outside reach replicas that listen.
+    pub callback_url: Option<String>,
 }
 
 /// Makes requests.
@@ -54,10 +58,21 @@ impl HttpHandler {
         let step: HttpStep = super::spec(context)?;
         let until = self.settings.timer.elapsed() + context.step().timeout;
         let prepared = prepare::prepare(&step, &self.settings, context).await?;
-        let talk = self.talk(&step, &prepared, until);
+        if step.callback
+            && let Some(said) = callback::said(&step, context).await?
+        {
+            return Ok(callback::conclude(said, &prepared.secrets));
+        }
+        let work = async {
+            let seen = self.talk(&step, &prepared, until).await;
+            if step.callback && callback::is_awaited(&seen, &step) {
+                return callback::wait(&step, context, &*self.settings.timer, until, &prepared.secrets).await;
+            }
+            conclude(&seen, &step, &prepared.secrets)
+        };
         tokio::select! {
             biased;
-            seen = talk => Ok(conclude(&seen, &step, &prepared.secrets)),
+            outcome = work => Ok(outcome),
             reason = context.stop().requested() => {
                 let summary = format!("ended before its answer: {reason:?}").to_lowercase();
                 Ok(Outcome::Stopped { output: StepOutput { summary, ..StepOutput::default() } })

@@ -159,7 +159,7 @@ pub(super) fn written(path: &Path) -> Result<Option<String>, String> {
 }
 
 /// Rows in the answer to a request, as a JSON array; nothing when it is empty. One object may stand over several lines.
-pub(super) fn answered(bytes: &[u8]) -> Result<Option<String>, String> {
+pub(crate) fn answered(bytes: &[u8]) -> Result<Option<String>, String> {
     let text = decoded(bytes.to_vec())?;
     let rows = match text.trim() {
         "" => return Ok(None),

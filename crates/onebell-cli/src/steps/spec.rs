@@ -90,6 +90,9 @@ pub struct HttpStep {
     /// The answer's body becomes the step's rows.
     #[serde(default)]
     pub output: bool,
+    /// `202` means that what came of it is said later, to its callback address.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub callback: bool,
     /// Certificates to trust instead of the host's, PEM.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ca_file: Option<PathBuf>,

@@ -47,18 +47,22 @@ fn is_exact(text: &str, float: f64) -> bool {
 }
 
 fn object(text: &str, path: &str, trace: &Arc<Trace>) -> Option<BTreeMap<String, Value>> {
-    let mut fields = BTreeMap::new();
-    let mut rest = text.strip_prefix('{')?.trim_start();
+    let read = |(key, field): (String, &str)| Some((key.clone(), value(field, &format!("{path}.{key}"), trace)?));
+    members(text)?.into_iter().map(read).collect()
+}
+
+/// The members of a JSON object, each value as its own text.
+pub(crate) fn members(text: &str) -> Option<Vec<(String, &str)>> {
+    let mut parts = Vec::new();
+    let mut rest = text.trim_start().strip_prefix('{')?.trim_start();
     while !rest.starts_with('}') {
         let (key, after) = first(rest)?;
-        let key: String = serde_json::from_str(key).ok()?;
         let (field, after) = first(after.trim_start().strip_prefix(':')?.trim_start())?;
-        let read = value(field, &format!("{path}.{key}"), trace)?;
-        fields.insert(key, read);
+        parts.push((serde_json::from_str(key).ok()?, field));
         rest = after.trim_start();
         rest = rest.strip_prefix(',').unwrap_or(rest).trim_start();
     }
-    Some(fields)
+    Some(parts)
 }
 
 /// The elements of a JSON array, each as its own text.

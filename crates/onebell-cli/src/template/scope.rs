@@ -27,6 +27,7 @@ pub struct Scope {
     run: RunFacts,
     row: Option<String>,
     rows: Option<String>,
+    callback: Option<String>,
 }
 
 impl RunFacts {
@@ -37,12 +38,24 @@ impl RunFacts {
 impl Scope {
     /// `row` is the text of a JSON object.
     pub fn new(job: &str, step: &str, run: &RunFacts, row: &str) -> Self {
-        Self { job: job.to_owned(), step: step.to_owned(), run: run.clone(), row: Some(row.to_owned()), rows: None }
+        Self {
+            job: job.to_owned(),
+            step: step.to_owned(),
+            run: run.clone(),
+            row: Some(row.to_owned()),
+            rows: None,
+            callback: None,
+        }
     }
 
     /// For a template that sees all rows at once: the text of a JSON array, if there is any.
     pub fn of_rows(job: &str, step: &str, run: &RunFacts, rows: Option<String>) -> Self {
-        Self { job: job.to_owned(), step: step.to_owned(), run: run.clone(), row: None, rows }
+        Self { job: job.to_owned(), step: step.to_owned(), run: run.clone(), row: None, rows, callback: None }
+    }
+
+    /// With where the step is called back.
+    pub fn called_back(self, callback: Option<String>) -> Self {
+        Self { callback, ..self }
     }
 
     pub(super) fn value(&self, trace: &Arc<Trace>) -> Value {
@@ -60,6 +73,9 @@ impl Scope {
             ("step".to_owned(), Value::from(self.step.as_str())),
             ("run".to_owned(), Value::from_object(Node::new("run", run, trace))),
         ]);
+        if let Some(callback) = &self.callback {
+            root.insert("callback".to_owned(), Value::from(callback.as_str()));
+        }
         for (name, text) in [("row", &self.row), ("rows", &self.rows)] {
             if let Some(text) = text {
                 root.insert(name.to_owned(), exact::value(text, name, trace).unwrap_or_else(null));

@@ -163,6 +163,30 @@ fn a_request_is_a_url_or_a_table() {
 }
 
 #[test]
+fn what_is_called_back_is_signed_and_knows_where() {
+    const CALLABLE: &str = "[replica]\ncallback_url = \"https://jobs.example.com/onebell\"\n";
+    let called = |inside: &str| format!("{CALLABLE}{}", request(&format!("callback = true, {inside}")));
+    let signed = "secret = { env = \"SIGN\" }, json = '{\"to\": {{ callback }}}'";
+    let file = parse(&called(signed));
+    assert_eq!(file.replica.callback_url.as_deref(), Some("https://jobs.example.com/onebell"));
+    assert!(serde_json::from_str::<HttpStep>(&file.jobs[0].steps[0].spec).unwrap().callback);
+    assert!(
+        the_one(&called("body = \"x\""))
+            .ends_with("callback: what is called back has to be signed; write secret = { env = \"LEDGER_SECRET\" } beside it")
+    );
+    let nowhere = the_one(&request(&format!("callback = true, {signed}")));
+    assert!(nowhere.contains("callback: nobody is told where replicas can be reached; write callback_url ="), "{nowhere}");
+    let not_asked = the_one(&request("json = '{\"to\": {{ callback }}}'"));
+    assert!(not_asked.contains("callback does not exist") && not_asked.contains("write callback = true"), "{not_asked}");
+    let url = |url: &str| the_one(&format!("[replica]\ncallback_url = \"{url}\"\n[jobs.j]\ncommand = [\"true\"]\n"));
+    assert!(url("jobs.example.com").contains("it does not begin with https://"));
+    assert!(url("https://jobs.example.com/?a=b").contains("only scheme, host and path are possible"));
+    // A table that is wrong elsewhere does not hide that it names the address.
+    let wrong = told(&called(signed).replace("[replica]\n", "[replica]\nlease = 5\n"));
+    assert!(wrong.len() == 1 && wrong[0].contains("lease"), "{wrong:?}");
+}
+
+#[test]
 fn a_wrong_request_is_told_where_and_what_to_write() {
     let wrong = |inside: &str| the_one(&request(inside));
     assert!(the_one("[jobs.j]\nhttp = 5\n").starts_with("2:8 http: expected a URL or { url ="));

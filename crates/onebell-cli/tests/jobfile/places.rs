@@ -63,6 +63,7 @@ impl Place {
         let lines: String = lines.iter().map(|(key, value)| format!("{key:?} = {value}\n")).collect();
         let (before, header) = around(self.table);
         let channels = if self.key.name == "channels" { "" } else { CHANNELS };
+        let before = if self.key.name == "callback" { CALLABLE.to_owned() + &before } else { before };
         if header.is_empty() { format!("{lines}{channels}") } else { format!("{channels}{before}{header}\n{lines}") }
     }
 
@@ -76,6 +77,7 @@ impl Place {
             "job" => self.job(),
             "step" => [&[("name", "\"tested\"")], self.kind()].concat(),
             "undo" => self.kind().to_vec(),
+            "request" if is("callback") => vec![REQUEST, ("secret", "\"s\"")],
             "request" if is("content_type") => vec![REQUEST, ("body", "\"x\"")],
             "request" => vec![REQUEST],
             "records" => self.records(),
@@ -135,6 +137,7 @@ impl Place {
 const MESSAGE: &str = "{ channel = \"mail\", key = \"k\", to = \"a@example.com\", subject = \"s\", text = \"t\" }";
 const CHANNELS: &str = "[channels.mail]\nkind = \"smtp\"\nhost = \"127.0.0.1\"\nfrom = \"a@example.com\"\n\
     [channels.ops]\nkind = \"http\"\nurl = \"https://ops.example.com/hooks\"\n";
+const CALLABLE: &str = "[replica]\ncallback_url = \"https://jobs.example.com\"\n";
 const SMTP: &[(&str, &str)] = &[("kind", "\"smtp\""), ("host", "\"mail.example.com\""), ("from", "\"a@example.com\"")];
 const REQUEST: (&str, &str) = ("url", "\"https://ledger.example.com\"");
 const MAIL: [(&str, &str); 5] = [

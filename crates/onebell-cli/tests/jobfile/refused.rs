@@ -23,7 +23,7 @@ fn an_unknown_key_is_told_with_the_nearest_right_one_under_its_place() {
     );
     assert_eq!(the_one("[replcia]\nlease = \"5s\""), "1:2 unknown key \"replcia\"; did you mean \"replica\"?");
     assert_eq!(the_one(&job("retry = { atempts = 3 }")), "2:11 unknown key \"atempts\"; did you mean \"attempts\"?");
-    assert!(the_one("[replica]\nxyz = 1").starts_with("2:1 unknown key \"xyz\"; write one of \"concurrency\", \"drain\""));
+    assert!(the_one("[replica]\nxyz = 1").starts_with("2:1 unknown key \"xyz\"; write one of \"callback_url\", \"concurrency\""));
 }
 
 #[test]

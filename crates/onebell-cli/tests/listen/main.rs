@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends")]
 #![expect(clippy::disallowed_methods, reason = "real processes run by the real clock")]
 
+mod callbacks;
 mod exposition;
 mod site;
 

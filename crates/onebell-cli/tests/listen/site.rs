@@ -74,7 +74,12 @@ impl Site {
 
     /// Starts a replica on a free port, which it tells on stderr.
     pub(crate) fn listening(&self) -> Listening {
-        let mut command = self.command(&["run", "--listen", "127.0.0.1:0"]);
+        self.listening_as(&[])
+    }
+
+    /// The same with these flags.
+    pub(crate) fn listening_as(&self, flags: &[&str]) -> Listening {
+        let mut command = self.command(&[&["run", "--listen", "127.0.0.1:0"], flags].concat());
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
         let said = lines.find_map(|line| Some(line.ok()?.split_once("address=")?.1.trim().to_owned()));
@@ -100,6 +105,19 @@ impl Listening {
         write!(stream, "{method} {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n\r\n", self.address).unwrap();
         let mut text = String::new();
         stream.read_to_string(&mut text).unwrap();
+        let (head, body) = text.split_once("\r\n\r\n").unwrap();
+        (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
+    }
+
+    /// Sends a body with these headers.
+    pub(crate) fn send(&self, path: &str, headers: &[(&str, String)], body: &str) -> (u16, String) {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        let lines: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+        let head = format!("POST {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n{lines}", self.address);
+        // Whoever is refused early is answered before all of it is read.
+        drop(write!(stream, "{head}content-length: {}\r\n\r\n{body}", body.len()));
+        let mut text = String::new();
+        drop(stream.read_to_string(&mut text));
         let (head, body) = text.split_once("\r\n\r\n").unwrap();
         (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
     }

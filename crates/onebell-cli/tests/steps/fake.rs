@@ -1,8 +1,8 @@
 //! A store that answers what a test told it to, and an attempt over it.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -20,6 +20,8 @@ pub(crate) struct Fake {
     pub(crate) away: bool,
     pub(crate) superseded: bool,
     pub(crate) extended: AtomicU32,
+    /// What has come back, until it is taken.
+    pub(crate) callback: Mutex<Option<String>>,
 }
 
 impl Fake {
@@ -56,6 +58,10 @@ impl AgentStore for Fake {
         self.answer()?;
         assert_eq!(run.as_str(), "j-20261129T190000Z");
         Ok(self.rows.get(step).cloned())
+    }
+    async fn take_callback(&self, _: &Claim) -> Result<Option<String>> {
+        self.answer()?;
+        Ok(self.callback.lock().unwrap().take())
     }
     async fn query_rows(&self, _: &str) -> Result<String> {
         self.answer()?;

@@ -38,6 +38,7 @@ fn get(url: impl Into<String>) -> HttpStep {
         retry_on: vec![],
         permanent_on: vec![],
         output: false,
+        callback: false,
         ca_file: None,
         proxy: None,
         allow_hosts: None,
@@ -61,7 +62,7 @@ fn definition(step: &HttpStep) -> StepDefinition {
 }
 
 fn handler(timer: Arc<dyn Timer>) -> HttpHandler {
-    HttpHandler::new(HttpSettings { folder: PathBuf::new(), timer, secrets: vec!["hunter2".into()] })
+    HttpHandler::new(HttpSettings { folder: PathBuf::new(), timer, secrets: vec!["hunter2".into()], callback_url: None })
 }
 
 async fn run_with(step: HttpStep, store: Fake) -> Outcome {

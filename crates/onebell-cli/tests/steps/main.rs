@@ -2,6 +2,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "real processes run by the real clock")]
 
+mod callback;
 mod command;
 mod example;
 mod fake;

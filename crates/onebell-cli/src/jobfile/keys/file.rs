@@ -124,6 +124,13 @@ pub static REPLICA_KEYS: Section = Section {
             "queues that it serves; `--queues` goes before it",
             "[\"default\", \"heavy\"]",
         ),
+        key(
+            "callback_url",
+            Text,
+            Nothing,
+            "where services outside reach replicas that run with `--listen`",
+            "\"https://jobs.example.com\"",
+        ),
         key("keep_runs", Duration, Same("\"30d\""), "how long finished runs are kept", "\"90d\""),
         key("keep_keys", Duration, Same("\"400d\""), "how long message and request keys are kept", "\"800d\""),
     ],

@@ -94,6 +94,13 @@ pub static REQUEST_KEYS: Section = Section {
         key("retry_on", STATUSES, Nothing, "statuses that mean again, besides the usual", "[409]"),
         key("permanent_on", STATUSES, Nothing, "statuses that mean failed, besides the usual", "[501]"),
         key("output", Flag, Same("false"), "the answer's rows become the step's", "true"),
+        key(
+            "callback",
+            Flag,
+            Same("false"),
+            "`202` means that the service calls back; needs `secret`, and `callback_url` under `[replica]`",
+            "true",
+        ),
         CA_FILE,
         PROXY,
         ALLOW_HOSTS,

@@ -10,7 +10,7 @@ use super::super::problem::Flaw;
 use super::super::settings::http::{allow_hosts, proxy, signing};
 use super::super::settings::secret;
 use super::super::step::{Around, Reference};
-use super::super::texts::{OF_ROWS, Origin, Written, check_template};
+use super::super::texts::{OF_CALLED, OF_ROWS, Origin, Written, check_template};
 use super::super::values::{flag, list, name, number, text, word};
 use super::{Kind, body, json, nothing};
 use crate::http::{Route, Target};
@@ -23,7 +23,7 @@ pub(super) fn read<'t>(fields: &Fields<'t>, around: &Around<'t>) -> Kind {
     let input = fields.read("input", |node| Ok(Reference { step: name(node)?, span: node.span(), key: "input" }));
     let named = input.as_ref().map(|reference| reference.step.clone());
     let spec = fields.read(HTTP, |node| match node.get_ref() {
-        DeValue::String(_) => Ok(HttpStep { input: named, ..alone(url(node, None, around)?) }),
+        DeValue::String(_) => Ok(HttpStep { input: named, ..alone(url(node, None, OF_ROWS, around)?) }),
         DeValue::Table(_) => request(node, around).map(|step| HttpStep { input: named, ..step }),
         other => Err(expected("a URL or { url = \"…\" }", other, node.span())),
     });
@@ -42,6 +42,7 @@ fn alone(url: String) -> HttpStep {
         retry_on: Vec::new(),
         permanent_on: Vec::new(),
         output: false,
+        callback: false,
         ca_file: None,
         proxy: None,
         allow_hosts: None,
@@ -51,8 +52,10 @@ fn alone(url: String) -> HttpStep {
 fn request<'t>(node: &'t Node<'t>, around: &Around<'t>) -> Read<HttpStep> {
     let fields = Fields::open(node, &keys::REQUEST, around.flaws)?;
     let allow_hosts = fields.read("allow_hosts", allow_hosts);
-    let url = fields.need("url", "\"https://example.com/close\"", |node| url(node, allow_hosts.as_deref(), around));
-    let body = body::read(&fields, OF_ROWS, around);
+    let callback = fields.read("callback", flag).unwrap_or(false);
+    let sees = if callback { OF_CALLED } else { OF_ROWS };
+    let url = fields.need("url", "\"https://example.com/close\"", |node| url(node, allow_hosts.as_deref(), sees, around));
+    let body = body::read(&fields, sees, around);
     let method = fields.read("method", word(METHODS));
     if let (Some(method @ ("GET" | "HEAD")), Some(_)) = (method, &body) {
         let at = fields.key_span("method").unwrap_or(fields.span.clone());
@@ -67,7 +70,7 @@ fn request<'t>(node: &'t Node<'t>, around: &Around<'t>) -> Read<HttpStep> {
     let step = HttpStep {
         method: method.to_owned(),
         headers: fields
-            .read("headers", |node| body::headers(node, around.flaws, |key, node| header(key, node, around)))
+            .read("headers", |node| body::headers(node, around.flaws, |key, node| header(key, node, sees, around)))
             .unwrap_or_default(),
         body,
         secret: fields.read("secret", |node| signing(node, around.flaws)),
@@ -75,12 +78,17 @@ fn request<'t>(node: &'t Node<'t>, around: &Around<'t>) -> Read<HttpStep> {
         retry_on: fields.read("retry_on", statuses).unwrap_or_default(),
         permanent_on: fields.read("permanent_on", statuses).unwrap_or_default(),
         output: fields.read("output", flag).unwrap_or(false),
+        callback,
         ca_file: fields.read("ca_file", name).map(PathBuf::from),
         proxy: fields.read("proxy", proxy),
         allow_hosts,
         ..alone(url.unwrap_or_default())
     };
     fields.finish();
+    if let Some((wrong, remedy)) = uncallable(&step, around) {
+        let at = fields.key_span("callback").unwrap_or(fields.span.clone());
+        around.flaws.push(Flaw::new(at, wrong, remedy));
+    }
     if in_the_clear(&step.url) && step.headers.values().any(SecretRef::is_secret) {
         let at = fields.key_span("url").unwrap_or(fields.span.clone());
         let problem = "headers: a secret would cross the network in the clear";
@@ -103,6 +111,20 @@ fn request<'t>(node: &'t Node<'t>, around: &Around<'t>) -> Read<HttpStep> {
         }
     }
     Ok(step)
+}
+
+/// Why nobody could call it back.
+fn uncallable(step: &HttpStep, around: &Around<'_>) -> Option<(&'static str, &'static str)> {
+    if !step.callback {
+        None
+    } else if step.secret.is_none() {
+        Some(("callback: what is called back has to be signed", "write secret = { env = \"LEDGER_SECRET\" } beside it"))
+    } else if !around.callable {
+        let remedy = "write callback_url = \"https://jobs.example.com\" under [replica], and run replicas with --listen";
+        Some(("callback: nobody is told where replicas can be reached", remedy))
+    } else {
+        None
+    }
 }
 
 /// Whether everybody on the way can read it. What a template makes of the host is nobody's word that it is this one; where it makes
@@ -128,21 +150,21 @@ fn literal(url: &str) -> Literal<'_> {
 }
 
 /// A template for a text, or the name of a secret.
-fn header<'t>(key: &str, node: &'t Node<'t>, around: &Around<'t>) -> Read<SecretRef> {
+fn header<'t>(key: &str, node: &'t Node<'t>, sees: &[&str], around: &Around<'t>) -> Read<SecretRef> {
     let value = secret(node, around.flaws)?;
     if let SecretRef::Text(source) = &value {
         let written = Written { text: source.clone(), origin: Origin::Inline(node.span()) };
-        check_template(key, &written, OF_ROWS, around.source)?;
+        check_template(key, &written, sees, around.source)?;
         body::check_line(source).map_err(|wrong| Flaw::new(node.span(), wrong, ""))?;
     }
     Ok(value)
 }
 
 /// A URL whose host no row can change, unless the hosts that may be reached are listed.
-fn url(node: &Node<'_>, listed: Option<&[String]>, around: &Around<'_>) -> Read<String> {
+fn url(node: &Node<'_>, listed: Option<&[String]>, sees: &[&str], around: &Around<'_>) -> Read<String> {
     let found = text(node)?;
     let written = Written { text: found.clone(), origin: Origin::Inline(node.span()) };
-    check_template("url", &written, OF_ROWS, around.source)?;
+    check_template("url", &written, sees, around.source)?;
     let wrong = |wrong: String| Flaw::new(node.span(), wrong, "");
     if let Literal::Host(written) = literal(&found) {
         let target: Target = written.parse().map_err(wrong)?;

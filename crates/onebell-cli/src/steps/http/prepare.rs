@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use hyper::Method;
 use onebell::handler::{Context, Outcome};
+use onebell::model::StepId;
 use onebell::time::host_now;
 
 use super::super::around::Around;
 use super::super::spec::HttpStep;
 use super::super::{body, input};
 use super::HttpSettings;
+use crate::callback::Address;
 use crate::http::{Call, Route, Signer, Target, webhook_id, with_tokens};
 use crate::secret::SecretRef;
 use crate::template::{Scope, Templates};
@@ -25,15 +27,20 @@ pub(super) struct Prepared {
 pub(super) async fn prepare(step: &HttpStep, settings: &HttpSettings, context: &Context) -> Result<Prepared, Box<Outcome>> {
     let rows = if names_rows(step) { input::rows(step.input.as_deref(), context).await? } else { None };
     let scope = Around::of(context).rows(rows);
+    let id = context.step().claim.step().clone();
     let (key, attempt) = (context.idempotency_key().to_owned(), context.attempt());
     let (step, settings) = (step.clone(), Arc::new(settings.clone()));
     // Many rows and the host's certificates take their time: renewals of other work must not wait for them.
     let prepared = tokio::task::spawn_blocking(move || {
-        let mut prepared = ready(&step, &settings, &scope)?;
+        let mut secrets = settings.secrets.clone();
+        let signer = signer(&step, &settings, &mut secrets)?;
+        let callback = callback(&step, &settings, &id, signer.as_ref())?;
+        let mut prepared = ready(&step, &settings, &scope.called_back(callback.clone()), secrets)?;
         prepared.call.identify(&key, attempt);
-        if let Some(secret) = &step.secret {
-            let secret = resolved(secret, &settings, "secret", &mut prepared.secrets)?;
-            let signer = Signer::new(&secret).map_err(|wrong| Wrong::Permanent(format!("secret: {wrong}")))?;
+        if let Some(callback) = callback {
+            prepared.call.set(crate::callback::HEADER, &callback).map_err(Wrong::Permanent)?;
+        }
+        if let Some(signer) = signer {
             prepared.call.sign(&signer, &webhook_id(&key), host_now().micros() / 1_000_000);
         }
         Ok(prepared)
@@ -63,8 +70,24 @@ fn names_rows(step: &HttpStep) -> bool {
     step.input.is_some() || texts.chain(body).chain([step.url.as_str()]).any(|text| text.contains("rows"))
 }
 
-fn ready(step: &HttpStep, settings: &HttpSettings, scope: &Scope) -> Result<Prepared, Wrong> {
-    let mut secrets = settings.secrets.clone();
+fn signer(step: &HttpStep, settings: &HttpSettings, secrets: &mut Vec<String>) -> Result<Option<Signer>, Wrong> {
+    let Some(secret) = &step.secret else { return Ok(None) };
+    let secret = resolved(secret, settings, "secret", secrets)?;
+    Signer::new(&secret).map(Some).map_err(|wrong| Wrong::Permanent(format!("secret: {wrong}")))
+}
+
+/// Where the step is called back: the same on every attempt, or its key would come with another request.
+fn callback(step: &HttpStep, settings: &HttpSettings, id: &StepId, signer: Option<&Signer>) -> Result<Option<String>, Wrong> {
+    if !step.callback {
+        return Ok(None);
+    }
+    let signer = signer.ok_or_else(|| Wrong::Permanent("callback: the step has no secret".to_owned()))?;
+    let base = settings.callback_url.as_ref();
+    let base = base.ok_or_else(|| Wrong::Passing("callback: this replica's job file has no callback_url".to_owned()))?;
+    Ok(Some(Address::of(id, signer).below(base)))
+}
+
+fn ready(step: &HttpStep, settings: &HttpSettings, scope: &Scope, mut secrets: Vec<String>) -> Result<Prepared, Wrong> {
     let render = |name: &str, source: &str| {
         let mut templates = Templates::new();
         templates
