@@ -1,6 +1,7 @@
 //! What must hold after every commit, one file per invariant.
 
 mod admission;
+mod alarms;
 mod carried;
 mod doors;
 mod i00_acknowledged_stays;
@@ -68,6 +69,7 @@ pub fn all() -> Vec<Box<dyn Check>> {
     vec![
         Box::<machines::Machines>::default(),
         Box::<admission::Admission>::default(),
+        Box::<alarms::Alarms>::default(),
         Box::<carried::Carried>::default(),
         Box::<doors::Doors>::default(),
         Box::<i00_acknowledged_stays::I00>::default(),

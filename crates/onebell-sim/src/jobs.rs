@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use onebell::model::alarm::{AlarmKind, Notify};
 use onebell::model::job::{Missed, OnLost, OnMessageFailed, Overlap, ScheduleDefinition, UndoDefinition, When};
 use onebell::model::retry::RetryPolicy;
 use onebell::model::{Fingerprint, JobDefinition, StepDefinition};
@@ -31,11 +32,27 @@ pub fn jobs(dice: &mut Dice, hour: &Hour) -> Vec<Versions> {
     let kinds: [fn(&mut Dice, &Hour) -> JobDefinition; 4] = [tick, mail, batch, chain];
     kinds
         .map(|kind| {
-            let first = kind(dice, hour);
+            let mut first = kind(dice, hour);
+            watched(dice, &mut first);
             let versions = (0..1 + dice.index(2)).map(|_| edited(dice, hour, &first));
             std::iter::once(first.clone()).chain(versions.collect::<Vec<_>>()).map(carried).collect()
         })
         .into()
+}
+
+/// Of these everything is told, in every version the same.
+pub const WATCHED: [&str; 2] = ["tick", "chain"];
+
+fn watched(dice: &mut Dice, job: &mut JobDefinition) {
+    if !WATCHED.contains(&job.name.as_str()) {
+        return;
+    }
+    let kinds = AlarmKind::ALL.iter().copied();
+    let after_skips = u32::try_from(1 + dice.below(3)).unwrap_or(1);
+    job.notify = Some(Notify { after_skips, retry: retry(dice), ..Notify::new(HOOK, kinds) });
+    job.finish_within = Some(Duration::from_secs(*dice.pick(&[5, 20, 60])));
+    job.runs_at_least = Some(Duration::from_millis(*dice.pick(&[1, 500, 3_000])));
+    job.expect_within = Some(Duration::from_secs(*dice.pick(&[15, 40, 120])));
 }
 
 fn carried(definition: JobDefinition) -> Carried {

@@ -37,10 +37,12 @@ impl Mutant {
     }
 }
 
+mod alarms;
 mod batches;
+mod callbacks;
 mod list;
 
 /// All of them, in the order of the list for people.
 pub fn all() -> impl Iterator<Item = &'static Mutant> {
-    list::JOBS.iter().chain(batches::BATCHES)
+    list::JOBS.iter().chain(alarms::ALARMS).chain(callbacks::CALLBACKS).chain(batches::BATCHES)
 }

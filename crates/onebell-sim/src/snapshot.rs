@@ -13,7 +13,7 @@ use serde_json::Value;
 
 pub use rows::{
     AttemptRow, BatchRow, EffectRow, FindingRow, JobRow, KeyRow, LateRow, LoadRow, MessageRow, ReplicaRow, RequestRow, RunRow,
-    SkipRow, StepRow, TermRow, WorkRow,
+    SkipRow, StepRow, TermRow, VigilRow, WorkRow,
 };
 pub use table::{Change, Table};
 
@@ -71,6 +71,8 @@ tables! {
     jobs: JobRow,
     /// Skips.
     skips: SkipRow,
+    /// What is kept of watched jobs.
+    vigils: VigilRow,
     /// Request keys.
     keys: KeyRow,
     /// Late results.
@@ -158,6 +160,10 @@ impl Changes {
         }
         for change in &self.effects {
             line("effect", &change.key, None, change.after.as_ref().map(|row| row.fingerprint.as_str()));
+        }
+        for change in &self.vigils {
+            let stands = |row: &Option<Arc<VigilRow>>| row.as_ref().map(|row| format!("{row:?}"));
+            line("vigil", &change.key, stands(&change.before).as_deref(), stands(&change.after).as_deref());
         }
         for change in &self.skips {
             line("skip", &change.key, None, change.after.as_ref().map(|row| row.reason.as_str()));

@@ -62,6 +62,10 @@ impl Tally {
             if change.before.as_ref().is_none_or(|before| before.status != after.status) {
                 self.count("message", &after.status);
             }
+            let kind = change.key.strip_prefix("alarm/").and_then(|rest| rest.split('/').next());
+            if let (None, Some(kind)) = (&change.before, kind) {
+                self.count("alarm", kind);
+            }
         }
         for change in &changes.batches {
             let Some(after) = &change.after else { continue };

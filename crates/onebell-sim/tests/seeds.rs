@@ -114,6 +114,14 @@ fn the_same_seed_gives_the_same_history() {
 fn histories_meet_every_fault_and_reach_every_state() {
     let (tally, _) = tell_all(1..=60);
     for name in [
+        "alarm failed",
+        "alarm in_doubt",
+        "alarm late_finish",
+        "alarm overdue",
+        "alarm parked",
+        "alarm recovered",
+        "alarm skipped",
+        "alarm too_short",
         "attempt cancelled",
         "attempt delivering",
         "attempt exhausted",

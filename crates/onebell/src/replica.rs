@@ -95,8 +95,9 @@ impl Replica {
             ended = first_failure(&mut loops) => ended,
             () = shared.phase.given_up(shared.timer.as_ref()) => Ok(()),
         };
-        identity::leave(&shared).await;
+        // A renewal that comes after the goodbye would hear that this replica is gone, and tell of a loss.
         loops.shutdown().await;
+        identity::leave(&shared).await;
         ended
     }
 }

@@ -29,23 +29,26 @@ fn doors(port: Port, verb: &str) -> &'static [&'static str] {
             "runs", "steps", "attempts", "messages", "keys", "skips", "requests", "late", "replicas", "jobs", "batches",
             "findings",
         ],
-        (Port::Agent, "settle_steps") => &["runs", "steps", "attempts", "messages", "effects", "work", "late"],
+        (Port::Agent, "settle_steps") => &["runs", "steps", "attempts", "messages", "effects", "work", "late", "vigils"],
         (Port::Agent, _) => &["steps"],
-        (Port::Scheduler, "define_job") => &["jobs"],
-        (Port::Scheduler, "set_pause") => &["jobs", "skips"],
-        (Port::Scheduler, "open_slots" | "open_slots_of_jobs") => &["runs", "steps", "attempts", "messages", "skips", "jobs"],
+        (Port::Scheduler, "define_job") => &["jobs", "vigils"],
+        (Port::Scheduler, "set_pause") => &["jobs", "skips", "messages", "vigils"],
+        (Port::Scheduler, "open_slots" | "open_slots_of_jobs") => {
+            &["runs", "steps", "attempts", "messages", "skips", "jobs", "vigils"]
+        }
         // A person may have called a step failed while its run was queued: then it fails when it is admitted.
-        (Port::Scheduler, "admit_runs") => &["runs", "steps", "attempts", "messages", "skips"],
+        (Port::Scheduler, "admit_runs") => &["runs", "steps", "attempts", "messages", "skips", "vigils"],
         (Port::Scheduler, "tell_late_finishes") => &["runs", "messages"],
-        (Port::Scheduler, "tell_silences") => &["messages"],
-        (Port::Scheduler, "close_deliveries") => &["runs", "steps", "attempts", "messages"],
-        (Port::Scheduler, "grant") => &["runs", "steps", "attempts", "messages", "requests", "replicas"],
+        (Port::Scheduler, "tell_silences") => &["messages", "vigils"],
+        (Port::Scheduler, "close_deliveries") => &["runs", "steps", "attempts", "messages", "vigils"],
+        (Port::Scheduler, "grant") => &["runs", "steps", "attempts", "messages", "requests", "replicas", "vigils"],
         (Port::Scheduler, _) => &[],
         (Port::Batch, "apply_chunk") => &["batches", "effects", "findings", "loads"],
         (Port::Batch, "withhold_batch") => &["batches", "findings"],
         (Port::Batch, _) => &["batches"],
-        (Port::Operator, "trigger") => &["runs", "steps", "keys"],
+        // Its admission takes up whatever waits for a place, and a run whose steps people have decided is over at once.
+        (Port::Operator, "trigger") => &["runs", "steps", "attempts", "messages", "keys", "vigils"],
         (Port::Operator, "resolve_message") => &["messages"],
-        (Port::Operator, _) => &["runs", "steps", "attempts", "messages"],
+        (Port::Operator, _) => &["runs", "steps", "attempts", "messages", "vigils"],
     }
 }

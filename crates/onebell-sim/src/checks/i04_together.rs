@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use onebell::model::alarm::KEY_PREFIX;
 use onebell::model::record::Item;
 use onebell::model::step::Verdict;
 use onebell::store::{ChunkAnswer, Settled};
@@ -32,7 +33,9 @@ impl Check for I04 {
             let step = effect.step.as_deref().unwrap_or_default();
             must(completed.contains(step), || format!("effect {} was written, but {step} did not complete", effect.key))?;
         }
-        let new_messages = changes.messages.iter().filter(|change| change.before.is_none());
+        // An alarm is no step's: `alarms` looks at those.
+        let new_messages =
+            changes.messages.iter().filter(|change| change.before.is_none() && !change.key.starts_with(KEY_PREFIX));
         for change in new_messages {
             let step = change.after.as_ref().and_then(|row| row.step.as_deref()).unwrap_or_default();
             must(completed.contains(step), || format!("message {} was put, but {step} did not complete", change.key))?;

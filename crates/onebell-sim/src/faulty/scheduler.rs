@@ -56,13 +56,11 @@ impl SchedulerStore for FaultyStore {
     }
 
     async fn tell_late_finishes(&self, limit: u32) -> Result<u32> {
-        // No simulated job says when it should be over: there is nothing to disturb, and no draw is spent on it.
-        self.ground.store().tell_late_finishes(limit).await
+        self.through("tell_late_finishes", Port::Scheduler, self.ground.store().tell_late_finishes(limit), other).await
     }
 
     async fn tell_silences(&self, limit: u32) -> Result<u32> {
-        // Nor does one say when it is expected to succeed.
-        self.ground.store().tell_silences(limit).await
+        self.through("tell_silences", Port::Scheduler, self.ground.store().tell_silences(limit), other).await
     }
 
     async fn open_requests(&self, limit: u32) -> Result<Vec<RecoveryRequest>> {

@@ -24,6 +24,7 @@ rows! {
     RunRow {
         job: String = text, version: i64 = int, slot: Option<i64> = opt_int, origin: String = text, status: String = text,
         goal: Option<String> = opt_text, created_at: i64 = int, finished_at: Option<i64> = opt_int, changed_at: i64 = int,
+        finish_by: Option<i64> = opt_int,
     }
     /// A step that is not done.
     StepRow {
@@ -39,7 +40,7 @@ rows! {
     AttemptRow {
         step: String = text, attempt: i64 = int, run: String = text, name: String = text, last: Option<String> = opt_text,
         outcome: String = text, replica: Option<String> = opt_text, started_at: Option<i64> = opt_int, tries: i64 = int,
-        rank: i64 = int, undoable: bool = yes, ended_at: i64 = int,
+        rank: i64 = int, undoable: bool = yes, ended_at: i64 = int, began_at: Option<i64> = opt_int,
     }
     /// A message.
     MessageRow {
@@ -79,6 +80,11 @@ rows! {
     }
     /// Slots that did not run.
     SkipRow { job: String = text, from: i64 = int, to: i64 = int, count: Option<i64> = opt_int, reason: String = text, recorded_at: i64 = int }
+    /// What is kept of a job that somebody watches.
+    VigilRow {
+        within_us: Option<i64> = opt_int, since: i64 = int, succeeded_at: Option<i64> = opt_int, expect_by: Option<i64> = opt_int,
+        failures: i64 = int,
+    }
     /// A request key.
     KeyRow { fingerprint: String = text, job: String = text, run: String = text, created_at: i64 = int }
     /// A result that came too late.
@@ -93,6 +99,13 @@ impl ReplicaRow {
     /// Neither lost nor left.
     pub fn is_live(&self) -> bool {
         self.lost_at.is_none() && self.left_at.is_none()
+    }
+}
+
+impl VigilRow {
+    /// Its silence was told.
+    pub fn is_silent(&self) -> bool {
+        self.within_us.is_some() && self.expect_by.is_none()
     }
 }
 

@@ -36,12 +36,12 @@ macro_rules! source {
 }
 
 /// All tables. Their places are those of the counts in [`TOUCHED`].
-pub(super) const SOURCES: [Source; 16] = [
+pub(super) const SOURCES: [Source; 17] = [
     source!(
         "runs",
         "onebell_runs",
         "run_id",
-        "job_id, version, scheduled_for, origin, status, goal, created_at, finished_at, changed_at"
+        "job_id, version, scheduled_for, origin, status, goal, created_at, finished_at, changed_at, finish_by"
     ),
     source!(
         "steps",
@@ -55,7 +55,7 @@ pub(super) const SOURCES: [Source; 16] = [
         "attempts",
         "onebell_attempts",
         "format('%s#%06d', step_id, attempt)",
-        "step_id, attempt, run_id, name, final, outcome, replica, started_at, tries, rank, undoable, ended_at"
+        "step_id, attempt, run_id, name, final, outcome, replica, started_at, tries, rank, undoable, ended_at, coalesce(started_at, claimed_at)"
     ),
     source!(
         "messages",
@@ -111,6 +111,7 @@ pub(super) const SOURCES: [Source; 16] = [
         "job_id || ' ' || from_slot || ' ' || reason",
         "job_id, from_slot, to_slot, count, reason, recorded_at"
     ),
+    source!("vigils", "onebell_vigils", "job_id", "within_us, since, succeeded_at, expect_by, failures"),
     source!("keys", "onebell_request_keys", "key", "fingerprint, job_id, run_id, created_at"),
     source!(
         "late",

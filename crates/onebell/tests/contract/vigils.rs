@@ -22,6 +22,7 @@ contract!(
     a_ping_that_cannot_be_delivered_is_no_matter_of_the_run,
     a_run_that_worked_too_little_is_one_alarm,
     a_silence_is_told_once_by_many_and_again_only_after_a_success,
+    a_silence_is_told_though_the_clock_was_set_back_meanwhile,
     a_silence_that_was_told_ends_in_a_recovery,
     a_silence_that_was_told_stays_told_over_edits_and_pauses,
     a_success_after_failures_is_one_recovery,
@@ -190,6 +191,22 @@ async fn a_silence_is_told_once_by_many_and_again_only_after_a_success(world: Wo
     assert_eq!(world.silences().await, 1, "a failure is no success");
     assert_eq!(world.alarms().await, [first, format!("alarm/overdue/{id}/{well}")]);
     assert!(world.payload(&format!("alarm/overdue/{id}/{well}")).await.contains(&format!("last success was at {well}")));
+}
+
+/// Its key is the instant that it counts from: that of an older silence would hide it.
+async fn a_silence_is_told_though_the_clock_was_set_back_meanwhile(world: World) {
+    world.register(&nightly("n")).await;
+    world.pass(HOUR * 27);
+    assert_eq!(world.silences().await, 1);
+    world.clock.set(world.now() - HOUR * 30);
+    world.ends("n", "k", true).await;
+    for silence in 2..=3 {
+        world.pass(HOUR * 27);
+        assert_eq!(world.silences().await, 1);
+        assert_eq!(world.rows("outbox", "key LIKE 'alarm/overdue/%'").await, silence);
+        world.clock.set(world.now() - HOUR * 27);
+        world.ends("n", &format!("k{silence}"), true).await;
+    }
 }
 
 async fn a_silence_that_was_told_ends_in_a_recovery(world: World) {

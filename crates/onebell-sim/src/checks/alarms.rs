@@ -1,0 +1,152 @@
+//! Alarms: what happens to a watched job is told once, in the commit in which it happens, and nothing else is.
+
+use std::collections::BTreeSet;
+
+use onebell::model::alarm::KEY_PREFIX;
+
+use super::{Check, Commit, must};
+use crate::jobs::WATCHED;
+use crate::snapshot::{Change, RunRow, VigilRow};
+
+/// Skips are told by rows and starts by slots: of those only that each is told once.
+const UNCOUNTED: [&str; 2] = ["skipped/", "late_start/"];
+
+#[derive(Default)]
+pub(super) struct Alarms {
+    told: BTreeSet<String>,
+}
+
+impl Check for Alarms {
+    fn name(&self) -> &'static str {
+        "alarms"
+    }
+
+    fn commit(&mut self, commit: &Commit<'_>) -> Result<(), String> {
+        let new = commit.changes.messages.iter().filter(|change| change.before.is_none());
+        let put: Vec<&str> = new.filter_map(|change| change.key.strip_prefix(KEY_PREFIX)).collect();
+        for key in &put {
+            must(self.told.insert((*key).to_owned()), || format!("{key} is told a second time"))?;
+        }
+        let mut due = of_runs(commit);
+        due.extend(of_messages(commit));
+        due.extend(of_silences(commit)?);
+        let mut recoveries = put.iter().filter(|key| key.starts_with("recovered/")).count();
+        for job in WATCHED {
+            recoveries -= of_success(commit, job, &put)?;
+        }
+        must(recoveries == 0, || format!("{put:?}: a recovery is told of a run that did not succeed"))?;
+        for key in put.iter().filter(|key| !UNCOUNTED.iter().any(|kind| key.starts_with(kind)) && !key.starts_with("recovered/"))
+        {
+            let found = due.iter().position(|due| key.starts_with(due.as_str()));
+            must(found.is_some(), || format!("{key} is told, but nothing of the kind happened"))?;
+            found.map(|at| due.remove(at));
+        }
+        must(due.is_empty(), || format!("nobody is told of {due:?}"))
+    }
+}
+
+fn is_watched(job: &str) -> bool {
+    WATCHED.contains(&job)
+}
+
+/// The run got this status in this commit.
+fn became(change: &Change<RunRow>, statuses: &[&str]) -> bool {
+    let now = change.after.as_ref().is_some_and(|run| statuses.contains(&run.status.as_str()));
+    now && change.before.as_ref().is_none_or(|before| Some(&before.status) != change.after.as_ref().map(|run| &run.status))
+}
+
+fn watched_runs<'c>(commit: &'c Commit<'_>) -> impl Iterator<Item = &'c Change<RunRow>> {
+    commit.changes.runs.iter().filter(|change| change.after.as_ref().is_some_and(|run| is_watched(&run.job)))
+}
+
+/// How the alarms begin that the moves of runs tell.
+fn of_runs(commit: &Commit<'_>) -> Vec<String> {
+    let mut due = Vec::new();
+    for change in watched_runs(commit) {
+        let run = &change.key;
+        let failures = ["failed", "parked"].into_iter().filter(|status| became(change, &[status]));
+        due.extend(failures.map(|status| format!("{status}/{run}/")));
+        let until = change.before.as_ref().and_then(|before| before.finish_by);
+        let told = change.after.as_ref().is_some_and(|after| after.finish_by.is_none() && after.finished_at.is_none());
+        let ended_late = became(change, &["succeeded", "failed"]) && until.is_some_and(|until| until < commit.at.micros());
+        if until.is_some() && told || ended_late {
+            due.push(format!("late_finish/{run}"));
+        }
+        if became(change, &["succeeded"]) && worked(commit, run) < least(commit, change) {
+            due.push(format!("too_short/{run}"));
+        }
+    }
+    due
+}
+
+fn worked(commit: &Commit<'_>, run: &str) -> i64 {
+    let spans = commit.now.attempts.iter().filter(|(_, attempt)| attempt.run == run);
+    spans.filter_map(|(_, attempt)| Some((attempt.ended_at - attempt.began_at?).max(0))).sum()
+}
+
+/// All versions say the same.
+fn least(commit: &Commit<'_>, change: &Change<RunRow>) -> i64 {
+    let job = change.after.as_ref().and_then(|run| commit.now.jobs.get(&run.job));
+    let definition = job.and_then(|job| commit.shadow.definitions.get(&job.hash));
+    let least = definition.and_then(|definition| definition.runs_at_least).unwrap_or_default();
+    i64::try_from(least.as_micros()).unwrap_or(i64::MAX)
+}
+
+/// A message of a run that is still there, whose outcome became unknown.
+fn of_messages(commit: &Commit<'_>) -> Vec<String> {
+    let doubts = commit.changes.messages.iter().filter(|change| {
+        let before = change.before.as_ref().map(|before| before.status.as_str());
+        change.after.as_ref().is_some_and(|row| row.status == "in_doubt" && row.step.is_some()) && before != Some("in_doubt")
+    });
+    let of_watched = doubts.filter(|change| {
+        let run = change.after.as_ref().and_then(|row| row.run.as_deref()).and_then(|run| commit.now.runs.get(run));
+        run.is_some_and(|run| is_watched(&run.job))
+    });
+    of_watched.map(|change| format!("in_doubt/{}/", change.key)).collect()
+}
+
+/// A silence is told when it is longer than was expected.
+fn of_silences(commit: &Commit<'_>) -> Result<Vec<String>, String> {
+    let mut due = Vec::new();
+    for change in &commit.changes.vigils {
+        let (Some(before), Some(after)) = (&change.before, &change.after) else { continue };
+        if after.is_silent() && !before.is_silent() {
+            let over = before.expect_by.is_some_and(|by| by < commit.at.micros());
+            must(over, || format!("{} is called silent before its time: {before:?}", change.key))?;
+            due.push(format!("overdue/{}/", change.key));
+        }
+    }
+    Ok(due)
+}
+
+/// The first success after failures that were told, or after a silence, is a recovery; and nothing else is.
+fn of_success(commit: &Commit<'_>, job: &str, put: &[&str]) -> Result<usize, String> {
+    let of_job = |status: &'static str| {
+        watched_runs(commit)
+            .filter(move |change| became(change, &[status]))
+            .filter(|change| change.after.as_ref().is_some_and(|run| run.job == job))
+    };
+    let failures = i64::try_from(of_job("failed").count() + of_job("parked").count()).unwrap_or(i64::MAX);
+    let successes: Vec<String> = of_job("succeeded").map(|change| format!("recovered/{}", change.key)).collect();
+    let recoveries = put.iter().filter(|key| successes.iter().any(|success| success == *key)).count();
+    must(recoveries <= 1, || format!("{recoveries} successes of {job} are a recovery at once"))?;
+    let Some(now) = commit.now.vigils.get(job) else {
+        must(failures == 0 && successes.is_empty(), || format!("no vigil is kept over {job}"))?;
+        return Ok(0);
+    };
+    let before: &VigilRow = match commit.changes.vigils.iter().find(|change| change.key == job) {
+        Some(change) => change.before.as_deref().unwrap_or(now),
+        None => now,
+    };
+    if successes.is_empty() {
+        let told = now.failures - before.failures;
+        must(told == failures, || format!("{failures} failures of {job} were told, {told} are counted"))?;
+        return Ok(0);
+    }
+    let wanted = before.failures > 0 || before.is_silent();
+    // In one commit a success may come before a failure, or after it.
+    let either = failures > 0 && !wanted;
+    must(either || (recoveries == 1) == wanted, || format!("{job}: {recoveries} recoveries after {before:?}"))?;
+    must(!now.is_silent(), || format!("{job} succeeded and is still called silent"))?;
+    Ok(recoveries)
+}
