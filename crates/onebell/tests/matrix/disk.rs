@@ -16,13 +16,18 @@ async fn k14_07_a_full_disk_stops_new_work_and_loses_nothing(version: u32) {
     let proxy = Proxy::before(cluster.socket_folder());
     let direct = format!("{}/small", cluster.url().rsplit_once('/').unwrap().0);
     let fleet = Fleet::over(&direct, &proxy.url("small"), 2).await;
-    for _ in 0..rounds(2) {
+    for round in 0..rounds(2) {
         fleet.in_hand().await;
         let before = fleet.asker.troubles();
         disk.fill();
         fleet.troubled(before, 5).await;
         assert!(fleet.asker.troubles().1 > before.1, "it is told apart from a server that is away");
+        // Whether it is ready is known after three leases.
+        if round == 0 {
+            fleet.says(false).await;
+        }
         disk.free();
+        fleet.says(true).await;
         fleet.more(10).await;
     }
     let hits = proxy.refusals("53100");
@@ -74,13 +79,17 @@ mod one_file {
         let place = Place::Sqlite(disk.path().join("matrix.db"));
         let fleet = Fleet::at(&place, vec![place.clone(); 2]).await;
         let begun = fleet.asker.troubles().1;
-        for _ in 0..rounds(3) {
+        for round in 0..rounds(3) {
             fleet.in_hand().await;
             let before = fleet.asker.troubles();
             disk.fill();
             fleet.troubled(before, 5).await;
             assert!(fleet.asker.troubles().1 > before.1, "it is told apart from a file that is away");
+            if round == 0 {
+                fleet.says(false).await;
+            }
             disk.free();
+            fleet.says(true).await;
             fleet.more(10).await;
         }
         let hits = fleet.asker.troubles().1 - begun;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use onebell::model::RunId;
 use onebell::model::recovery::RequestKind;
-use onebell::replica::{Replica, ReplicaError, Settings, Shutdown};
+use onebell::replica::{Health, Replica, ReplicaError, Settings, Shutdown};
 use onebell::store::postgres::PostgresStore;
 use onebell::store::sqlite::SqliteStore;
 use onebell::store::{RunFilter, Store};
@@ -66,6 +66,7 @@ pub(crate) struct Fleet {
     pub(crate) asker: Asker,
     shutdown: Shutdown,
     replicas: Vec<JoinHandle<Result<(), ReplicaError>>>,
+    healths: Vec<Health>,
 }
 
 impl Drop for Fleet {
@@ -85,13 +86,14 @@ impl Fleet {
     pub(crate) async fn telling(direct: &Place, ways: Vec<Place>, receives: Receives) -> Self {
         direct.prepare().await;
         let (yard, shutdown) = (Arc::new(Yard::new(receives)), Shutdown::new());
-        let mut replicas = Vec::new();
+        let (mut replicas, mut healths) = (Vec::new(), Vec::new());
         for way in &ways {
             let replica = replica(way.open().await, &yard);
+            healths.push(replica.health());
             replicas.push(tokio::spawn(replica.run(shutdown.clone())));
         }
         let asker = Asker::start(ways[0].open().await, HELD);
-        let fleet = Self { yard, asker, shutdown, replicas };
+        let fleet = Self { yard, asker, shutdown, replicas, healths };
         fleet.in_hand().await;
         fleet.more(20).await;
         fleet
@@ -127,6 +129,12 @@ impl Fleet {
         let sum = |(away, full, busy)| away + full + busy;
         let met = async || (sum(self.asker.troubles()) >= sum(before) + times).then_some(());
         until("the trouble is felt", met).await;
+    }
+
+    /// Waits until every replica says that it can work, or that it cannot.
+    pub(crate) async fn says(&self, ready: bool) {
+        let all = async || self.healths.iter().all(|health| health.unready().is_empty() == ready).then_some(());
+        until(if ready { "every replica is ready" } else { "no replica is ready" }, all).await;
     }
 
     /// Waits until every replica has renewed its beat twice from now on.
