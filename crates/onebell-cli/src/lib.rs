@@ -12,6 +12,7 @@ pub mod http;
 pub mod jobfile;
 pub mod keeper;
 pub mod listen;
+pub mod log;
 pub mod mailbox;
 pub mod receiver;
 pub mod secret;
