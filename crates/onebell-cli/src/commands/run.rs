@@ -25,7 +25,7 @@ pub async fn run(common: &Common, args: Run) -> Answer {
             |error| Failure::usage(format!("--listen {address}: {error}; choose an address of this host and a free port"));
         listen(address, watched.clone()).await.map_err(wrong)?;
     }
-    let reload = Reload::new(common, &file)?;
+    let reload = Reload::new(common, &file, database.passwords())?;
     carry(&file, &database, settings(&file, &args), &watched, Some(reload)).await?;
     match file.bad_jobs.len() {
         // A replica that was told to stop did what it was asked; who waited for the work has to know what was left out.
@@ -45,6 +45,7 @@ pub(super) async fn carry(
     watched: &Watched,
     reload: Option<Reload>,
 ) -> Answer {
+    let file = &file.clone().hiding(&database.passwords());
     let shutdown = Shutdown::new();
     follow_signals(shutdown.clone())?;
     let store = tokio::select! {
