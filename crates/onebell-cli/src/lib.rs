@@ -15,6 +15,7 @@ pub mod listen;
 pub mod log;
 pub mod mailbox;
 pub mod receiver;
+mod regular;
 pub mod secret;
 pub mod signals;
 pub mod smtp;
