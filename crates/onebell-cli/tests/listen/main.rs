@@ -4,6 +4,7 @@
 #![expect(clippy::disallowed_methods, reason = "real processes run by the real clock")]
 
 mod exposition;
+mod hostile;
 mod site;
 
 use std::collections::BTreeSet;
