@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
+use onebell::model::shown::{acts, shown, shown_lines};
 use serde::Serialize;
 
 /// Why a command ended otherwise than well, as an exit code of the contract.
@@ -44,8 +45,7 @@ impl Failure {
             Self::Exit(code) => (code, String::new()),
         };
         if !message.is_empty() {
-            // Nobody reads stderr: the exit code still tells.
-            drop(writeln!(std::io::stderr(), "onebell: {message}"));
+            complain(message);
         }
         ExitCode::from(code)
     }
@@ -60,16 +60,36 @@ impl From<onebell::store::StoreError> for Failure {
 /// What a command returns.
 pub type Answer = Result<(), Failure>;
 
-/// Writes a line to stdout; a reader that went away is no error.
+/// Writes a line to stdout; a reader that went away is no error. What came from elsewhere and would act there is spelled out.
 pub fn line(text: impl AsRef<str>) {
-    drop(writeln!(std::io::stdout(), "{}", text.as_ref()));
+    drop(writeln!(std::io::stdout(), "{}", shown_lines(text.as_ref())));
+}
+
+/// The same to stderr, as the program's word.
+pub fn complain(text: impl AsRef<str>) {
+    // Nobody reads stderr: the exit code still tells.
+    drop(writeln!(std::io::stderr(), "onebell: {}", shown_lines(text.as_ref())));
 }
 
 /// Writes a value as JSON to stdout.
 pub fn json(value: &impl Serialize) -> Answer {
     let text = serde_json::to_string_pretty(value).map_err(Failure::usage)?;
-    line(text);
+    line(harmless(&text));
     Ok(())
+}
+
+/// The same JSON for a program, in characters that do nothing to a terminal it is looked at on.
+fn harmless(json: &str) -> String {
+    let mut text = String::with_capacity(json.len());
+    for c in json.chars() {
+        // Line ends stand only between strings, all others that act only in them.
+        if acts(c) && c != '\n' {
+            text.extend(c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")));
+        } else {
+            text.push(c);
+        }
+    }
+    text
 }
 
 /// A table: columns as wide as their widest cell, the last one cut to what the terminal leaves.
@@ -83,9 +103,9 @@ impl Table {
         Self { rows: vec![head.iter().map(|cell| (*cell).to_uppercase()).collect()] }
     }
 
-    /// Adds a row.
+    /// Adds a row. Each cell stands on one line, and what would act on a terminal is spelled out.
     pub fn row<const N: usize>(&mut self, cells: [String; N]) {
-        self.rows.push(cells.into());
+        self.rows.push(cells.map(|cell| shown(&cell.replace(['\n', '\r', '\t'], " "))).into());
     }
 
     /// Whether there is nothing below the head.
@@ -113,7 +133,7 @@ fn cut(row: &[String], widths: &[usize], width: usize) -> String {
     let mut text = String::new();
     for (cell, wide) in row.iter().zip(widths) {
         let gap = wide.saturating_sub(cell.chars().count()) + 2;
-        text.push_str(&cell.replace(['\n', '\r'], " "));
+        text.push_str(cell);
         text.extend(std::iter::repeat_n(' ', gap));
     }
     let text = text.trim_end();
@@ -149,5 +169,20 @@ mod tests {
         let lines = table.lines(20);
         assert_eq!(lines[0], "NAME  NOTE");
         assert_eq!(lines[1], "nợ    a long note t…");
+    }
+
+    #[test]
+    fn a_cell_is_text_on_one_line_as_wide_as_it_looks() {
+        let mut table = Table::new(["name", "note"]);
+        table.row(["a\u{1b}[8m\nb".to_owned(), "=1+1".to_owned()]);
+        assert_eq!(table.lines(usize::MAX), ["NAME          NOTE", "a\\u{1b}[8m b  =1+1"]);
+    }
+
+    #[test]
+    fn json_means_the_same_and_does_nothing_to_a_terminal() {
+        let value = serde_json::json!({ "a\u{9b}": "\u{1b}]0;x\u{7}\u{7f}\u{202e}\u{2028}\u{e0041}\n</script>", "ợ": [1] });
+        let text = harmless(&serde_json::to_string_pretty(&value).unwrap());
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), value);
+        assert!(!text.contains(|c| acts(c) && c != '\n') && text.contains("\\udb40\\udc41") && text.contains('ợ'), "{text}");
     }
 }

@@ -18,12 +18,12 @@ mod judge;
 mod manifest;
 mod next;
 mod page;
-mod shown;
 mod table;
 mod timer;
 
 use jiff::tz::TimeZoneDatabase;
 use onebell::model::Moment;
+pub use onebell::model::shown::shown;
 use serde::Serialize;
 
 pub use file::{FILE_BYTES_MAX, File};
@@ -33,7 +33,6 @@ pub use found::{Found, Kind, Meanwhile, Platform, Step, Timing, Work, Zone};
 pub use html::html;
 pub use import::{Imported, Importing, import};
 pub use page::page;
-pub use shown::shown;
 pub use table::table;
 
 /// By what the files are read.

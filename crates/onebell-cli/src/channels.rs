@@ -1,5 +1,7 @@
 //! The channels of a job file, built once at the start of a replica.
 
+mod discreet;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -11,6 +13,7 @@ use crate::jobfile::{self, ChannelConfig, JobFile, PingConfig};
 use crate::secret::SecretRef;
 use crate::smtp::{Secret, SmtpChannel, SmtpConfig, Tls, render_check};
 use crate::steps::ChannelFacts;
+use discreet::Discreet;
 
 /// By name.
 pub type Channels = BTreeMap<String, Arc<dyn Channel>>;
@@ -33,7 +36,9 @@ pub fn build(file: &JobFile) -> Result<Channels, String> {
     };
     let mut channels: BTreeMap<_, _> = file.channels.iter().map(one).collect::<Result<_, String>>()?;
     channels.extend(pings(file)?);
-    Ok(channels)
+    let secrets = file.secret_values();
+    let discreet = |inner| Arc::new(Discreet { inner, secrets: secrets.clone() }) as Arc<dyn Channel>;
+    Ok(channels.into_iter().map(|(name, channel)| (name, discreet(channel))).collect())
 }
 
 /// The channels of pings. All of them go by one way: certificates are read once.

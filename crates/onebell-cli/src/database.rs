@@ -12,7 +12,7 @@ use crate::answer::Failure;
 use crate::args::Common;
 
 /// Where the state lives.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub enum Database {
     /// One file.
     Sqlite(std::path::PathBuf),
@@ -63,6 +63,18 @@ impl Database {
             Self::Sqlite(path) => format!("sqlite:{}", path.display()),
             Self::Postgres(url) => url.clone(),
         }
+    }
+
+    /// The passwords in its URL, as they are written and as they are meant: to be kept out of what is captured.
+    pub fn passwords(&self) -> Vec<String> {
+        let Self::Postgres(url) = self else { return Vec::new() };
+        let (address, query) = url.split_once('?').unwrap_or((url, ""));
+        // The longest that could be one: drivers do not agree where it ends.
+        let user = address.split_once("://").and_then(|(_, rest)| rest.rsplit_once('@')).map_or("", |(user, _)| user);
+        let of_user = user.split_once(':').map(|(_, password)| password);
+        let of_query = query.split('&').filter_map(|pair| pair.strip_prefix("password="));
+        let written = of_user.into_iter().chain(of_query).filter(|password| !password.is_empty());
+        written.flat_map(|password| [password.to_owned(), unescaped(password)]).collect()
     }
 
     /// Opens it and brings its schema up.
@@ -135,9 +147,42 @@ impl Database {
     }
 }
 
+/// Without the escapes of a URL.
+fn unescaped(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let digits = after.get(..2).filter(|_| *first == b'%').and_then(|digits| std::str::from_utf8(digits).ok());
+        let escaped = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        bytes.push(escaped.unwrap_or(*first));
+        rest = if escaped.is_some() { &after[2..] } else { after };
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// A server's URL is left out: it may hold a password.
+impl std::fmt::Debug for Database {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Sqlite(path) => f.debug_tuple("Sqlite").field(path).finish(),
+            Self::Postgres(_) => f.write_str("Postgres(…)"),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn k15_05_the_passwords_of_a_url_are_known_and_never_shown() {
+        let passwords = |url: &str| Database::parse(url, Path::new(".")).unwrap().passwords();
+        let known = passwords("postgres://u:s3cr3t-%C3%9F@h:5432/d?sslmode=require&password=other");
+        assert_eq!(known, ["s3cr3t-%C3%9F", "s3cr3t-ß", "other", "other"]);
+        assert_eq!(passwords("postgresql://u:p%40%zz%@h/d@e"), ["p%40%zz%@h/d", "p@%zz%@h/d"]);
+        assert!(passwords("postgres://u@h/d").is_empty() && passwords("sqlite:a:b@c").is_empty());
+        assert!(!format!("{:?}", Database::Postgres("postgres://u:p4ss@h/d".into())).contains("p4ss"));
+    }
 
     fn common(database: Option<&str>) -> Common {
         Common {

@@ -128,6 +128,13 @@ impl JobFile {
         if self.bad_jobs.is_empty() { Ok(self) } else { Err(Report { problems: self.bad_jobs }) }
     }
 
+    /// The same with further values that are to be kept out of what is captured.
+    #[must_use]
+    pub fn hiding(mut self, values: &[String]) -> Self {
+        self.secrets.extend(values.iter().cloned().map(SecretRef::Text));
+        self
+    }
+
     /// The secret values that can be had on this replica now; what cannot is said where it is used.
     pub fn secret_values(&self) -> Vec<String> {
         let values = self.secrets.iter().filter_map(|secret| secret.resolve(&self.folder).ok());

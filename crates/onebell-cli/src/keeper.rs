@@ -45,7 +45,7 @@ use std::time::Duration;
 pub use clock::{Allowance, BootTime};
 pub use exit::{ExitCodes, Verdict, classify};
 pub use kept::{CommandEnd, End, Kept, RenewalHandle};
-pub use mask::mask;
+pub use mask::{holds, mask, mask_text};
 pub use output::Captured;
 pub use plan::Reason;
 pub use start::StartError;

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use onebell_cli::args::{Cli, Command, Common};
-use onebell_cli::{answer, commands, keeper};
+use onebell_cli::{answer, commands, keeper, log};
 
 fn main() -> ExitCode {
     if let Some(code) = keeper::main_if_keeper() {
@@ -51,5 +51,6 @@ fn log_to_stderr(common: &Common, silent: bool) {
     };
     let filter = tracing_subscriber::EnvFilter::try_from_env("ONEBELL_LOG").unwrap_or_else(|_| level.into());
     let colours = std::env::var_os("NO_COLOR").is_none() && std::io::IsTerminal::is_terminal(&std::io::stderr());
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colours).with_target(false).init();
+    let log = move || log::Lines { colours };
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(log).with_ansi(colours).with_target(false).init();
 }

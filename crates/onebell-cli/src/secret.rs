@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+/// The longest file that is read.
+const FILE_MAX_BYTES: u64 = 1024 * 1024;
+
 /// Where a value is.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -44,7 +47,9 @@ impl SecretRef {
             Self::Env(name) => std::env::var(name).map_err(|_| SecretError::Env(name.clone())),
             Self::File(path) => {
                 let path = folder.join(path);
-                let text = std::fs::read_to_string(&path).map_err(|error| SecretError::File { path, why: error.to_string() })?;
+                let bytes = crate::regular::read(&path, FILE_MAX_BYTES);
+                let text = bytes.and_then(|bytes| String::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned()));
+                let text = text.map_err(|why| SecretError::File { path, why })?;
                 let line = text.strip_suffix('\n').unwrap_or(&text);
                 Ok(line.strip_suffix('\r').unwrap_or(line).to_owned())
             }

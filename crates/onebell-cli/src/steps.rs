@@ -7,6 +7,7 @@ mod apply;
 mod around;
 pub(crate) mod body;
 mod command;
+mod discreet;
 mod http;
 mod input;
 mod message;
@@ -35,6 +36,7 @@ use onebell::time::Timer;
 use serde::de::DeserializeOwned;
 
 use crate::jobfile::JobFile;
+use discreet::Discreet;
 
 /// The handlers that a job file needs, by the word that its steps name them with. `channels` says what each channel asks of
 /// its messages.
@@ -52,13 +54,14 @@ pub fn handlers(
         callback_url: file.replica.callback_url.clone(),
     };
     let apply = ApplyHandler { store, timer: Arc::clone(timer), commands: commands.clone() };
-    vec![
+    let all: Vec<(&'static str, Arc<dyn Handler>)> = vec![
         (spec::APPLY, Arc::new(apply)),
         (spec::HTTP, Arc::new(HttpHandler::new(requests))),
         (spec::COMMAND, Arc::new(CommandHandler::new(commands))),
         (spec::SQL, Arc::new(SqlHandler)),
         (spec::MESSAGE, Arc::new(MessageHandler::new(channels, file.folder.clone()))),
-    ]
+    ];
+    all.into_iter().map(|(name, handler)| (name, Arc::new(Discreet::new(handler, file)) as Arc<dyn Handler>)).collect()
 }
 
 /// The step's spec, or why the step cannot be run.

@@ -19,6 +19,7 @@ pub mod recovery;
 pub mod retry;
 pub mod run;
 pub mod schedule;
+pub mod shown;
 pub mod spelled;
 pub mod step;
 pub mod times;

@@ -210,6 +210,32 @@ impl Plan {
             return Ok(vec![pattern.to_owned()]);
         }
         let paths = glob::glob(text).map_err(|error| wrong("file", format!("{text:?}: {error}")))?;
-        Ok(paths.filter_map(Result::ok).filter(|path| path.is_file()).collect())
+        let files: Vec<PathBuf> = paths.filter_map(Result::ok).filter(|path| path.is_file()).collect();
+        let folder = folder_of(pattern);
+        match files.iter().find(|file| leaves(file, &folder)) {
+            // Whoever may put files there would choose what this process reads.
+            Some(file) => Err(wrong(
+                "file",
+                format!(
+                    "{} leads out of {} by a link; move the file itself there, or name where it leads to in a pattern of its own",
+                    file.display(),
+                    if folder.as_os_str().is_empty() { "this folder".to_owned() } else { folder.display().to_string() }
+                ),
+            )),
+            None => Ok(files),
+        }
     }
+}
+
+/// The folder that a pattern names before it leaves anything open.
+fn folder_of(pattern: &Path) -> PathBuf {
+    let is_open = |part: &std::path::Component<'_>| part.as_os_str().as_encoded_bytes().iter().any(|byte| b"*?[".contains(byte));
+    pattern.components().take_while(|part| !is_open(part)).collect()
+}
+
+/// Whether a file is elsewhere, once links are followed.
+fn leaves(file: &Path, folder: &Path) -> bool {
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    // One that has gone meanwhile is told when it is opened.
+    file.canonicalize().is_ok_and(|file| folder.canonicalize().is_ok_and(|folder| !file.starts_with(folder)))
 }

@@ -1,6 +1,7 @@
 //! `onebell backfill`: slots of the past that did not run.
 
 use onebell::model::schedule::{Schedule, ScheduleError};
+use onebell::model::shown::shell_word;
 use onebell::replica::ZoneData;
 use onebell::roles::scheduler::{self, Backfilled};
 
@@ -31,7 +32,8 @@ pub async fn backfill(common: &Common, args: &Backfill) -> Answer {
         Backfilled::Done { slots, .. } if slots.is_empty() => {
             line(format!(
                 "no slot of that interval runs; onebell explain {} --from {} names those after it and what is left out",
-                args.job, args.from
+                shell_word(&args.job),
+                args.from
             ));
             Ok(())
         }

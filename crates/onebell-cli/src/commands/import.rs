@@ -3,8 +3,10 @@
 use std::io::Write;
 use std::path::Path;
 
+use onebell::model::shown::shell_word;
+
 use super::audit::found;
-use crate::answer::{Answer, Failure, json, line};
+use crate::answer::{Answer, Failure, complain, json, line};
 use crate::args::{Common, Format, Import};
 use crate::audit::{Imported, Importing, import as imported};
 
@@ -20,7 +22,7 @@ pub fn import(common: &Common, args: &Import) -> Answer {
         }
         None => {
             line(made.text.trim_end());
-            words(&made).iter().for_each(|words| drop(writeln!(std::io::stderr(), "onebell: {words}")));
+            words(&made).iter().for_each(complain);
         }
     }
     if !failed.is_empty() {
@@ -60,6 +62,6 @@ fn words(made: &Imported) -> Vec<String> {
     let paused = made
         .paused
         .iter()
-        .map(|job| format!("{job} is suspended where it comes from, and begins paused here: onebell resume {job}"));
+        .map(|job| format!("{job} is suspended where it comes from, and begins paused here: onebell resume {}", shell_word(job)));
     paused.chain(made.left_out.iter().map(|why| format!("not imported: {why}"))).collect()
 }

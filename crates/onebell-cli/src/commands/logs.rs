@@ -1,10 +1,11 @@
 //! `onebell logs RUN`: what the steps printed, as kept: head and tail, secrets masked.
 
 use std::collections::BTreeSet;
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 
 use base64::Engine;
 use onebell::model::RunId;
+use onebell::model::shown::{shown, shown_lines};
 use onebell::store::{RunDetail, Store};
 
 use super::show::find;
@@ -52,7 +53,8 @@ fn print_new(detail: &RunDetail, only: Option<&str>, printed: &mut BTreeSet<(Str
             }
             let how = attempt.error.as_deref().unwrap_or(&attempt.summary);
             // A reader that went away is no error.
-            drop(writeln!(out, "== {} attempt {} {} {how}", step.name, attempt.attempt, attempt.outcome));
+            let head = format!("== {} attempt {} {} {how}", step.name, attempt.attempt, attempt.outcome);
+            drop(writeln!(out, "{}", shown(&head)));
             print_bytes(&mut out, &attempt.stdout);
             if !attempt.stderr.is_empty() {
                 drop(writeln!(out, "-- stderr"));
@@ -62,9 +64,14 @@ fn print_new(detail: &RunDetail, only: Option<&str>, printed: &mut BTreeSet<(Str
     }
 }
 
-/// As they are; what follows begins on a line of its own.
-fn print_bytes(out: &mut impl Write, bytes: &[u8]) {
-    drop(out.write_all(bytes));
+/// To a file or a pipe as they are; on a terminal what would act on it is spelled out. What follows begins on a line of its own.
+fn print_bytes(out: &mut (impl Write + IsTerminal), bytes: &[u8]) {
+    if out.is_terminal() {
+        let text = String::from_utf8_lossy(bytes).replace("\r\n", "\n");
+        drop(out.write_all(shown_lines(&text).as_bytes()));
+    } else {
+        drop(out.write_all(bytes));
+    }
     if bytes.last().is_some_and(|byte| *byte != b'\n') {
         drop(writeln!(out));
     }

@@ -74,7 +74,7 @@ async fn carry_out(common: &Common, args: &Once) -> Result<u8, Failure> {
         }
         _ => {}
     }
-    attend(store, args, run).await
+    attend(store, args, run, database.passwords()).await
 }
 
 /// The database that was named: one made by mistake, on each host its own, would let everybody run.
@@ -133,10 +133,10 @@ fn parked(run: &RunId) -> Failure {
 }
 
 /// Runs it, or waits for who does and takes over: the exit code of whoever came to its end.
-async fn attend(store: Arc<dyn Store>, args: &Once, run: RunId) -> Result<u8, Failure> {
+async fn attend(store: Arc<dyn Store>, args: &Once, run: RunId, secrets: Vec<String>) -> Result<u8, Failure> {
     let shutdown = Shutdown::new();
     let asked = Asked::listen().map_err(|error| Failure::usage(format!("signals cannot be followed: {error}")))?;
-    let mut playing = tokio::spawn(replica(Arc::clone(&store), args, run.clone())?.run(shutdown.clone()));
+    let mut playing = tokio::spawn(replica(Arc::clone(&store), args, run.clone(), secrets)?.run(shutdown.clone()));
     let stop_now = || {
         shutdown.ask();
         shutdown.ask();
@@ -184,7 +184,7 @@ async fn until_over(store: &dyn Store, run: &RunId) -> Result<RunDetail, Failure
     }
 }
 
-fn replica(store: Arc<dyn Store>, args: &Once, run: RunId) -> Result<Replica, Failure> {
+fn replica(store: Arc<dyn Store>, args: &Once, run: RunId, secrets: Vec<String>) -> Result<Replica, Failure> {
     let mut settings = Settings::default().with_lease(args.lease);
     settings.label = super::run::label();
     settings.roles = Roles { relay: false, ..Roles::default() };
@@ -192,7 +192,7 @@ fn replica(store: Arc<dyn Store>, args: &Once, run: RunId) -> Result<Replica, Fa
     settings.only_run = Some(run);
     let timer: Arc<dyn Timer> = Arc::new(SystemTimer);
     let at_most_once = (args.on_lost == OnLost::Hold).then(|| Arc::clone(&store));
-    let command = handler::of(args.command.clone(), at_most_once, timer);
+    let command = handler::of(args.command.clone(), secrets, at_most_once, timer);
     let builder = Replica::builder(store).settings(settings).zones(ZoneData::newest().clone());
     builder.job(job::definition()).handler(job::HANDLER, command).build().map_err(Failure::usage)
 }

@@ -1,5 +1,6 @@
 //! `onebell outbox`: messages, the in-doubt ones first.
 
+use onebell::model::shown::shell_word;
 use onebell::store::{self as port, MessageFilter, MessageView};
 
 use super::act::told;
@@ -74,8 +75,8 @@ fn describe(message: &MessageView) {
     line(format!("payload {}", message.payload));
     if message.status == "in_doubt" {
         line(format!(
-            "nobody can know whether it arrived. Ask the receiver, then: onebell outbox resolve '{}' --as sent, resend or drop",
-            message.key
+            "nobody can know whether it arrived. Ask the receiver, then: onebell outbox resolve {} --as sent, resend or drop",
+            shell_word(&message.key)
         ));
     }
 }

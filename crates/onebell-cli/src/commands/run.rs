@@ -28,7 +28,7 @@ pub async fn run(common: &Common, args: Run) -> Answer {
     if args.listen.is_none() && file.replica.callback_url.is_some() {
         tracing::warn!("this replica does not listen: what comes to callback_url has to reach another one; see run --listen");
     }
-    let reload = Reload::new(common, &file)?;
+    let reload = Reload::new(common, &file, database.passwords())?;
     carry(&file, &database, settings(&file, &args), &watched, Some(reload)).await?;
     match file.bad_jobs.len() {
         // A replica that was told to stop did what it was asked; who waited for the work has to know what was left out.
@@ -48,6 +48,7 @@ pub(super) async fn carry(
     watched: &Watched,
     reload: Option<Reload>,
 ) -> Answer {
+    let file = &file.clone().hiding(&database.passwords());
     let shutdown = Shutdown::new();
     follow_signals(shutdown.clone())?;
     let store = tokio::select! {

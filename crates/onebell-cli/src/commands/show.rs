@@ -5,6 +5,7 @@ mod timeline;
 use onebell::model::RunId;
 use onebell::model::job::UNDO_MARK;
 use onebell::model::message::MessageStatus;
+use onebell::model::shown::shell_word;
 use onebell::store::{MessageFilter, RunDetail, Store};
 use serde_json::{Value, json};
 
@@ -121,7 +122,7 @@ fn advise(detail: &RunDetail) {
             head.id
         )),
         "failed" if detail.steps.iter().any(|step| step.name.ends_with(UNDO_MARK)) => {
-            line(format!("its finished steps were undone; for another try: onebell trigger {}", head.job));
+            line(format!("its finished steps were undone; for another try: onebell trigger {}", shell_word(&head.job)));
         }
         "failed" => line(format!("try it again: onebell retry {}", head.id)),
         _ => {}

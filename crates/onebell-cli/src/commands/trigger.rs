@@ -16,8 +16,11 @@ use crate::args::{Common, Format, Trigger};
 pub async fn trigger(common: &Common, args: &Trigger) -> Answer {
     let key = match &args.key {
         Some(key) => Key::new(key),
-        // Two people in the same instant ask for two runs.
-        None => Key::new(&format!("trigger/{}/{}-{}", args.job, onebell::time::host_now().micros(), std::process::id())),
+        // Two people in the same instant ask for two runs. A name may hold what no key may.
+        None => {
+            let job = args.job.replace(char::is_control, " ");
+            Key::new(&format!("trigger/{job}/{}-{}", onebell::time::host_now().micros(), std::process::id()))
+        }
     };
     let key = key.map_err(|error| Failure::usage(format!("--key: {error}")))?;
     if let Some(input) = &args.input {

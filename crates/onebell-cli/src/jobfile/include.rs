@@ -77,11 +77,7 @@ fn read(path: PathBuf, node: &Node<'_>) -> Read<Included> {
             "correct the file or its rights, or do not include it",
         )
     };
-    let size = std::fs::metadata(&path).map_err(|error| wrong(error.to_string()))?.len();
-    if size > FILE_MAX_BYTES {
-        return Err(wrong(format!("{size} bytes, at most {FILE_MAX_BYTES} are possible")));
-    }
-    let bytes = std::fs::read(&path).map_err(|error| wrong(error.to_string()))?;
+    let bytes = crate::regular::read(&path, FILE_MAX_BYTES).map_err(wrong)?;
     let text = String::from_utf8(bytes);
     let text = text.map_err(|error| wrong(format!("byte {} is not UTF-8", error.utf8_error().valid_up_to())))?;
     Ok(Included { path, text })

@@ -43,11 +43,10 @@ pub(super) fn file(node: &Node<'_>, folder: &Path) -> Read<Written> {
             "paths begin at the job file's folder; check name and rights",
         )
     };
-    let size = std::fs::metadata(&path).map_err(|error| wrong(error.to_string()))?.len();
-    if size > FILE_MAX_BYTES {
-        return Err(wrong(format!("{size} bytes, at most {FILE_MAX_BYTES} are possible")));
+    let bytes = crate::regular::read(&path, FILE_MAX_BYTES).map_err(wrong)?;
+    if let Some(at) = memchr::memchr(0, &bytes) {
+        return Err(wrong(format!("byte {at} is NUL, which stands in no text")));
     }
-    let bytes = std::fs::read(&path).map_err(|error| wrong(error.to_string()))?;
     let text =
         String::from_utf8(bytes).map_err(|error| wrong(format!("byte {} is not UTF-8", error.utf8_error().valid_up_to())))?;
     let text = text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text);

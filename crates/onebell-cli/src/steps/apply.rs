@@ -16,6 +16,7 @@ use onebell::time::Timer;
 use super::command::{CommandSettings, feed};
 use super::spec::ApplyStep;
 use crate::apply::{Plan, Records, Stream, load};
+use crate::regular::instead;
 use until::Until;
 
 /// Where files are, and how batches are reached.
@@ -92,6 +93,12 @@ impl ApplyHandler {
         // No file yet may be one that is late.
         let files = if step.allow_no_file { Plan::files_or_none(&pattern) } else { Plan::files(&pattern) };
         let files = files.map_err(|wrong| Box::new(Outcome::retry(wrong.message)))?;
+        if let Some((file, other)) = files.iter().find_map(|file| Some((file, instead(&file.metadata().ok()?)?))) {
+            return Err(failed(format!(
+                "{} is {other}, which cannot be read again; name a file, or let `command` print it",
+                file.display()
+            )));
+        }
         let of = |file: PathBuf| {
             let plan = Plan { file: Some(file.clone()), ..step.plan.clone() };
             let records = Records::of_file(&plan, &file).map_err(wrong)?;

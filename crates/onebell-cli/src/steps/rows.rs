@@ -4,6 +4,7 @@ use std::path::Path;
 
 use onebell::model::fingerprint::canonical;
 
+use crate::regular;
 use crate::template::exact::elements;
 
 /// How many rows a step may take or write.
@@ -119,7 +120,7 @@ pub(super) fn read(path: &Path, most: u64) -> Result<String, String> {
     if size > most {
         return Err(wrong(format!("{size} bytes of rows, at most {most} are possible; split the work")));
     }
-    decoded(std::fs::read(path).map_err(|error| wrong(error.to_string()))?).map_err(wrong)
+    decoded(regular::read(path, most).map_err(wrong)?).map_err(wrong)
 }
 
 fn decoded(bytes: Vec<u8>) -> Result<String, String> {

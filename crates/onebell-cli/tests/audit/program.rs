@@ -95,7 +95,7 @@ fn folders_standard_input_and_the_forms_of_files_are_told_apart() {
 }
 
 #[test]
-fn the_table_and_the_page_show_foreign_text_without_letting_it_act() {
+fn k15_01_the_table_and_the_page_show_foreign_text_without_letting_it_act() {
     let folder = Folder::new(&[("bad", "0 1 * * * /x%<script>alert(1)</script>\u{1b}[2J\u{202e}\"'&\n")]);
     let answer = folder.onebell(&["audit", "bad", "--html", "page.html"], None);
     let page = std::fs::read_to_string(folder.path("page.html")).unwrap();
@@ -106,6 +106,7 @@ fn the_table_and_the_page_show_foreign_text_without_letting_it_act() {
         !page.contains("<script")
             && page.contains("&lt;script&gt;")
             && page.contains("\\u{202e}")
+            && page.contains("http-equiv=\"Content-Security-Policy\" content=\"default-src 'none';")
             && page.starts_with("<!doctype html>"),
         "{page}"
     );

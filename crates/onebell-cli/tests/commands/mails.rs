@@ -46,8 +46,7 @@ async fn i9_mails_in_doubt_are_shown_first_and_each_is_decided_by_a_person(place
     site.onebell(&["status"]).ended(0).says(&["3 in_doubt", "messages are in doubt", "onebell outbox list"]);
     site.until_idle();
     assert_eq!(mail.mailbox.received().len(), 3, "nothing is sent again by itself");
-    let told =
-        ["in_doubt", "at most once", "nobody can know whether it arrived", "onebell outbox resolve 'reminder/1' --as sent"];
+    let told = ["in_doubt", "at most once", "nobody can know whether it arrived", "onebell outbox resolve reminder/1 --as sent"];
     site.onebell(&["outbox", "show", "reminder/1"]).ended(0).says(&told);
 
     silent.store(false, Ordering::SeqCst);

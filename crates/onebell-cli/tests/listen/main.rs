@@ -5,6 +5,7 @@
 
 mod callbacks;
 mod exposition;
+mod hostile;
 mod site;
 
 use std::collections::BTreeSet;

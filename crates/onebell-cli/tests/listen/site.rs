@@ -122,6 +122,24 @@ impl Listening {
         (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
     }
 
+    /// A connection on which this was said.
+    pub(crate) fn begun(&self, bytes: &[u8]) -> TcpStream {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        stream.set_read_timeout(Some(LIMIT)).unwrap();
+        // It may be ended before all is said.
+        drop(stream.write_all(bytes));
+        stream
+    }
+
+    /// Everything that is answered to these bytes, whatever they are.
+    pub(crate) fn raw(&self, bytes: &[u8]) -> String {
+        let (mut stream, mut answer) = (self.begun(bytes), Vec::new());
+        if let Err(error) = stream.read_to_end(&mut answer) {
+            assert!(error.kind() == std::io::ErrorKind::ConnectionReset, "{error}: it is held");
+        }
+        String::from_utf8_lossy(&answer).into_owned()
+    }
+
     pub(crate) fn get(&self, path: &str) -> (u16, String) {
         self.ask("GET", path)
     }

@@ -1,7 +1,8 @@
 //! TOML as people write it. Every text comes from somebody else's file: nothing of it may end its quotes or its comment.
 
+use onebell::model::shown::acts;
+
 use super::super::shown;
-use super::super::shown::acts;
 
 /// A text in quotes, on one line.
 pub(super) fn text(value: &str) -> String {

@@ -3,6 +3,7 @@
 use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
+use onebell::model::shown::shown;
 use onebell::time::{SystemTimer, Timer};
 
 use crate::apply::Progress;
@@ -19,7 +20,7 @@ pub(super) struct Line {
 impl Line {
     pub(super) fn new(name: &str) -> Self {
         let terminal = std::io::stderr().is_terminal();
-        Self { name: name.to_owned(), begun: SystemTimer.elapsed(), shown: None, terminal }
+        Self { name: shown(name), begun: SystemTimer.elapsed(), shown: None, terminal }
     }
 
     pub(super) fn show(&mut self, far: Progress) {

@@ -60,10 +60,10 @@ impl Copies {
                 .arg("run")
                 .arg("-f")
                 .arg(file)
-                .arg("--database")
-                .arg(database.url())
                 .arg("--drain")
                 .arg("5s")
+                // Arguments are shown by `ps`, and the URL may hold a password.
+                .env("ONEBELL_DATABASE", database.url())
                 .stdin(std::process::Stdio::null())
                 .stdout(std::process::Stdio::null())
                 .stderr(log)

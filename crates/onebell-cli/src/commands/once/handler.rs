@@ -20,7 +20,13 @@ struct Once {
     at_most_once: Option<Arc<dyn Store>>,
 }
 
-pub(super) fn of(argv: Vec<String>, at_most_once: Option<Arc<dyn Store>>, timer: Arc<dyn Timer>) -> impl Handler {
+/// `secrets`: what is kept of its output is kept without them.
+pub(super) fn of(
+    argv: Vec<String>,
+    secrets: Vec<String>,
+    at_most_once: Option<Arc<dyn Store>>,
+    timer: Arc<dyn Timer>,
+) -> impl Handler {
     let step = CommandStep {
         argv,
         cwd: None,
@@ -30,7 +36,7 @@ pub(super) fn of(argv: Vec<String>, at_most_once: Option<Arc<dyn Store>>, timer:
         input: None,
         output_cap: OUTPUT_CAP,
     };
-    let settings = CommandSettings { transparent: true, ..CommandSettings::new(PathBuf::new(), timer, Vec::new()) };
+    let settings = CommandSettings { transparent: true, ..CommandSettings::new(PathBuf::new(), timer, secrets) };
     Once { command: CommandHandler::of(settings, step), at_most_once }
 }
 

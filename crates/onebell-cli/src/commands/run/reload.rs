@@ -17,15 +17,17 @@ pub(crate) struct Reload {
     path: PathBuf,
     signal: Signal,
     database: Option<String>,
+    passwords: Vec<String>,
     replica: ReplicaSettings,
 }
 
 impl Reload {
     /// From now on SIGHUP ends this process no longer.
-    pub(super) fn new(common: &Common, file: &JobFile) -> Result<Self, Failure> {
+    pub(super) fn new(common: &Common, file: &JobFile, passwords: Vec<String>) -> Result<Self, Failure> {
         let signal =
             signal(SignalKind::hangup()).map_err(|error| Failure::usage(format!("signals cannot be followed: {error}")))?;
-        Ok(Self { path: common.file.clone(), signal, database: file.database.clone(), replica: file.replica.clone() })
+        let (path, database, replica) = (common.file.clone(), file.database.clone(), file.replica.clone());
+        Ok(Self { path, signal, database, passwords, replica })
     }
 
     /// Reads the file again at each signal, for as long as the process lives.
@@ -43,6 +45,7 @@ impl Reload {
     fn take(&self, carrier: &Carrier, store: &Arc<dyn Store>) -> Result<usize, String> {
         // A wrong job that was left out at the start cannot be told from one that was spoilt since.
         let file = JobFile::load(&self.path).map_err(|report| report.to_string())?;
+        let file = file.hiding(&self.passwords);
         let wanted = builder(&file, Arc::clone(store))?;
         carrier.carry(wanted).map_err(|error| error.to_string())?;
         for (what, differs) in [("database", file.database != self.database), ("[replica]", file.replica != self.replica)] {

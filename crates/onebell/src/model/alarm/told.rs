@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::{AlarmKind, KEY_PREFIX, object};
 use crate::model::fingerprint::{Fingerprint, json_string};
+use crate::model::shown::{shell_word, shown, shown_lines};
 use crate::model::spelled::spelled;
 use crate::model::{JobId, Key, Moment, RunId};
 
@@ -164,8 +165,9 @@ impl Alarm {
                 format!("Run {run} of job {job} is parked{}. It waits until a person decides.", because(reason.as_deref()))
             }
             Self::InDoubt { message, run, .. } => format!(
-                "Message {message} of run {run} of job {job} may have arrived or not; nobody can know. It is not sent again until a \
-                 person decides."
+                "Message {} of run {run} of job {job} may have arrived or not; nobody can know. It is not sent again until a \
+                 person decides.",
+                shown(message)
             ),
             Self::Skipped { after, first, last, count } => {
                 let before =
@@ -205,18 +207,18 @@ impl Alarm {
                 vec![format!("onebell show {run}"), format!("onebell retry {run}")]
             }
             Self::InDoubt { message, run, .. } => {
-                let key = word(message);
+                let key = shell_word(message);
                 vec![
                     format!("onebell outbox show {key}"),
                     format!("onebell outbox resolve {key} --as sent    # or resend, or drop"),
                     format!("onebell show {run}"),
                 ]
             }
-            Self::Skipped { .. } | Self::LateStart { .. } => vec![format!("onebell skips --job {}", word(job))],
+            Self::Skipped { .. } | Self::LateStart { .. } => vec![format!("onebell skips --job {}", shell_word(job))],
             Self::LateFinish { run, .. } | Self::Recovered { run, .. } => vec![format!("onebell show {run}")],
             Self::TooShort { run, .. } => vec![format!("onebell show {run}"), format!("onebell logs {run}")],
             Self::Overdue { .. } => {
-                let job = word(job);
+                let job = shell_word(job);
                 vec![
                     format!("onebell runs --job {job}"),
                     "onebell replicas".to_owned(),
@@ -269,7 +271,7 @@ impl Alarm {
 }
 
 fn because(reason: Option<&str>) -> String {
-    reason.map(|reason| format!(": {reason}")).unwrap_or_default()
+    reason.map(|reason| format!(": {}", shown_lines(reason))).unwrap_or_default()
 }
 
 fn slots(count: Option<u64>) -> String {
@@ -294,15 +296,9 @@ fn after(failures: u64, was_silent: bool) -> String {
     if was_silent { format!("{failed} and overdue") } else { failed }
 }
 
-/// On one line: a mail's subject takes nothing else.
+/// On one line: a mail's subject takes nothing else. What turns the reading direction is spelled out.
 fn plain(name: &str) -> String {
-    name.chars().map(|found| if found.is_control() { ' ' } else { found }).collect()
-}
-
-/// As a shell takes it.
-fn word(text: &str) -> String {
-    let harmless = |found: char| found.is_alphanumeric() || "-_./:@=+,".contains(found);
-    if !text.is_empty() && text.chars().all(harmless) { text.to_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
+    shown(&name.chars().map(|found| if found.is_control() { ' ' } else { found }).collect::<String>())
 }
 
 #[cfg(test)]
@@ -342,5 +338,17 @@ mod tests {
         let skipped = Alarm::Skipped { after: None, first: Moment::default(), last: Moment::default(), count: Some(1) };
         assert_eq!(skipped.subject("b\nc"), "b c: 1 slot skipped in a row");
         assert!(skipped.text("báo cáo").contains("onebell skips --job 'báo cáo'"));
+    }
+
+    #[test]
+    fn what_a_receiver_or_a_command_said_is_text_in_a_mail() {
+        let reason = Some("exit code 1: \u{1b}[2J\u{202e}</pre><script>1</script>\nsecond".to_owned());
+        let text = Alarm::Failed { run: RunId::from_text("r"), attempts: 1, reason }.text("j\u{202e}");
+        assert!(
+            text.contains("job j\\u{202e} failed: exit code 1: \\u{1b}[2J\\u{202e}</pre><script>1</script>\nsecond."),
+            "{text}"
+        );
+        let doubt = Alarm::InDoubt { message: "k\u{202e}'".to_owned(), attempt: 1, run: RunId::from_text("r") }.text("j");
+        assert!(doubt.contains(r"Message k\u{202e}' of") && doubt.contains(r"onebell outbox show $'k\u202e\''"), "{doubt}");
     }
 }
