@@ -8,6 +8,7 @@ use onebell::time::host_now;
 
 use super::{Address, Said};
 use crate::http::Signer;
+use crate::keeper::holds;
 use crate::steps::ROWS_MAX_BYTES;
 use crate::steps::spec::{HTTP, HttpStep};
 
@@ -63,7 +64,7 @@ impl Desk {
         let address = Address::read(path).ok_or_else(nobody)?;
         let called = self.store.called_step(&address.step).await.map_err(later)?.ok_or_else(nobody)?;
         let step = waiting(&called).ok_or_else(nobody)?;
-        let signer = self.signer(&step)?;
+        let (signer, secret) = self.signer(&step)?;
         if !address.is_proven(&signer) {
             return Err(nobody());
         }
@@ -71,15 +72,19 @@ impl Desk {
         check(letter, &signer, &body).map_err(|wrong| (401, wrong))?;
         let body = String::from_utf8(body).map_err(|_| (400, "it is not UTF-8".to_owned()))?;
         Said::read(&body, step.output).map_err(|wrong| (400, wrong))?;
+        if holds(&body, &[secret]) {
+            return Err((400, "it holds the step's secret, which would be stored; leave it out".to_owned()));
+        }
         let fingerprint = Fingerprint::of_json(&body).map_err(|error| (400, error.to_string()))?;
         let callback = NewCallback { step: address.step, id: letter.id.clone(), fingerprint, body };
         self.store.receive_callback(&callback).await.map_err(later)
     }
 
     /// Another replica may have what this one lacks.
-    fn signer(&self, step: &HttpStep) -> Result<Signer, Reply> {
+    fn signer(&self, step: &HttpStep) -> Result<(Signer, String), Reply> {
         let secret = step.secret.as_ref().ok_or_else(|| (NOBODY.0, NOBODY.1.to_owned()))?;
-        let signer = secret.resolve(&self.folder).map_err(|error| error.to_string()).and_then(|secret| Signer::new(&secret));
+        let found = secret.resolve(&self.folder).map_err(|error| error.to_string());
+        let signer = found.and_then(|secret| Ok((Signer::new(&secret)?, secret)));
         signer.map_err(|wrong| {
             tracing::error!("a callback cannot be checked: secret: {wrong}");
             (503, "this replica cannot check it; call again".to_owned())

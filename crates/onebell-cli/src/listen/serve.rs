@@ -59,6 +59,10 @@ async fn answer(watched: Watched, request: Request<Incoming>) -> Result<Response
     *response.status_mut() = StatusCode::from_u16(page.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let kind = hyper::header::HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
     response.headers_mut().insert(hyper::header::CONTENT_TYPE, kind);
+    if page.status == 405 {
+        let allowed = if path.starts_with(PREFIX) { "POST" } else { "GET, HEAD" };
+        response.headers_mut().insert(hyper::header::ALLOW, hyper::header::HeaderValue::from_static(allowed));
+    }
     Ok(response)
 }
 

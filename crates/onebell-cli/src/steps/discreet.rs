@@ -13,7 +13,8 @@ use crate::secret::SecretRef;
 
 /// Rows are data for the next step: a hole in them would be worse than none.
 const IN_ROWS: &str = "its rows hold the value of a secret of the job file, and rows are stored as they are; leave it out of them: \
-                       a later step can name the same secret itself";
+                       a later step can name the same secret itself, and what is no secret needs no { env = … }: commands have the \
+                       replica's own variables";
 
 /// A handler whose answers are looked through.
 pub(super) struct Discreet {

@@ -165,6 +165,8 @@ async fn k15_02_nobody_else_is_heard() {
     for (body, words) in [("", "not JSON"), ("{}", "status: send"), (r#"{"status": "succeeded"}"#, "rows: they are the step's")] {
         said(400, replica.send(&path, &signed(SECRET, "m1", body), body), words);
     }
+    let told = format!(r#"{{"status": "failed", "error": "wrong secret: {SECRET}"}}"#);
+    said(400, replica.send(&path, &signed(SECRET, "m1", &told), &told), "it holds the step's secret");
     let long = " ".repeat(17 << 20);
     assert_eq!(calls(&replica, &path, "m1", &long), 413);
     assert_eq!(replica.get("/healthz").0, 200);

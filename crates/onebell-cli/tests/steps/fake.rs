@@ -61,7 +61,7 @@ impl AgentStore for Fake {
     }
     async fn take_callback(&self, _: &Claim) -> Result<Option<String>> {
         self.answer()?;
-        Ok(self.callback.lock().unwrap().take())
+        Ok(self.callback.lock().expect("nobody panicked").take())
     }
     async fn query_rows(&self, _: &str) -> Result<String> {
         self.answer()?;
