@@ -77,6 +77,14 @@ impl Database {
         written.flat_map(|password| [password.to_owned(), unescaped(password)]).collect()
     }
 
+    /// Steps of the schema that it lacks. Nothing is changed.
+    pub async fn pending(&self) -> Result<Vec<String>, StoreError> {
+        match self {
+            Self::Sqlite(path) => SqliteStore::builder(path).migrate(true),
+            Self::Postgres(url) => PostgresStore::builder(url).migrate(true).await,
+        }
+    }
+
     /// Opens it and brings its schema up.
     pub async fn open(&self) -> Result<Arc<dyn Store>, StoreError> {
         self.open_for(None).await

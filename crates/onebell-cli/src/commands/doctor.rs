@@ -1,5 +1,7 @@
-//! `onebell doctor`: what a person has to set right about time: clocks, zones, and limits that do not fit to the history. It changes
-//! nothing unless it is told to.
+//! `onebell doctor`: what a person has to set right about the database and about time: settings, schema, clocks, zones, and limits that
+//! do not fit to the history. It changes nothing unless it is told to.
+
+mod database;
 
 use onebell::model::Moment;
 use onebell::model::behind::behind;
@@ -8,9 +10,10 @@ use onebell::replica::{Settings, ZoneData};
 use onebell::store::{Acted, ReplicaView, Store};
 use serde::Serialize;
 
-use super::{actor, store, times};
+use super::{actor, database as chosen, times};
 use crate::answer::{Answer, Failure, json, line};
 use crate::args::{Common, Doctor, Format};
+use crate::database::Database;
 
 /// What is wrong, and what to do about it.
 #[derive(Debug, Serialize)]
@@ -22,28 +25,55 @@ pub(super) struct Finding {
 
 /// Says what it finds; with `--accept-clock`, accepts the clock first.
 pub async fn doctor(common: &Common, args: &Doctor) -> Answer {
-    let store = store(common).await?;
+    let database = chosen(common)?;
+    if let Some(older) = schema(&database).await? {
+        return told(common, &serde_json::json!({ "findings": [&older] }), &[], &[&older]);
+    }
+    let store = database.look().await?;
     if args.accept_clock {
         accept(store.as_ref(), args).await?;
     }
     let (now, newest) = (store.scheduler_now().await?, store.newest_renewal().await?);
-    let mut findings: Vec<Finding> = clock(now, newest).into_iter().collect();
+    let seen = database::look(&database, store.as_ref()).await?;
+    let lines = seen.lines();
+    let mut findings = seen.findings;
+    findings.extend(clock(now, newest));
     findings.extend(zones(&store.replicas().await?, ZoneData::newest().version()));
     findings.extend(limits(store.as_ref()).await?);
+    let tzdata = ZoneData::newest();
+    let whose = if newest.is_none() { "the database server's own" } else { "this host's" };
+    let of_time = [format!("clock           {now}, {whose}"), format!("time-zone data  {}", tzdata.version())];
+    let all = serde_json::json!({
+        "now": now, "tzdata": tzdata.version(), "database": seen.facts, "findings": findings,
+    });
+    told(common, &all, &[lines.as_slice(), &of_time].concat(), &findings.iter().collect::<Vec<_>>())
+}
+
+fn told(common: &Common, all: &serde_json::Value, facts: &[String], findings: &[&Finding]) -> Answer {
     if common.format == Format::Json {
-        json(&serde_json::json!({ "now": now, "tzdata": ZoneData::newest().version(), "findings": findings }))?;
+        json(all)?;
     } else {
-        line(format!("clock           {now}{}", if newest.is_none() { ", the database server's own" } else { ", this host's" }));
-        line(format!("time-zone data  {}", ZoneData::newest().version()));
-        for finding in &findings {
-            line(format!("{}\n    {}", finding.message, finding.fix));
-        }
+        facts.iter().for_each(line);
+        findings.iter().for_each(|finding| line(format!("{}\n    {}", finding.message, finding.fix)));
     }
     match findings.len() {
         0 => Ok(()),
         1 => Err(Failure::Findings("1 finding".to_owned())),
         many => Err(Failure::Findings(format!("{many} findings"))),
     }
+}
+
+/// A schema that is older than this program: whatever opens it brings it up, but a look does not.
+async fn schema(database: &Database) -> Result<Option<Finding>, Failure> {
+    if !database.exists() {
+        return Err(Failure::usage("there is no database yet; onebell run, or onebell migrate, makes it"));
+    }
+    let pending = database.pending().await?;
+    Ok((!pending.is_empty()).then(|| Finding {
+        code: "schema-older",
+        message: format!("the database's schema lacks {}", pending.join(", ")),
+        fix: "onebell migrate, or start a replica of this version".to_owned(),
+    }))
 }
 
 async fn accept(store: &dyn Store, args: &Doctor) -> Answer {

@@ -33,7 +33,7 @@ const SERVED: [(u32, &str); 2] = [(0x6573_5546, "FUSE"), (0x0102_1997, "9P")];
 
 impl FsKind {
     /// Of the folder or file at `path`. An unanswered question counts as local.
-    pub(super) fn of(path: &Path) -> Self {
+    pub fn of(path: &Path) -> Self {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         rustix::fs::statfs(path).or_else(|_| rustix::fs::statfs(folder)).map_or(Self::Local, |found| {
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "magic numbers have 32 bits")]
