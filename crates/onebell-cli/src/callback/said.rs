@@ -32,7 +32,8 @@ pub enum Said {
 
 impl Said {
     /// From the body: `{"status": "succeeded", "rows": […]}`, `{"status": "failed", "error": "…"}` or
-    /// `{"status": "retry", "error": "…", "after_seconds": 30}`. What else it has is nobody's matter. `wants_rows`: later steps need them.
+    /// `{"status": "retry", "error": "…", "after_seconds": 30}`. What else it has is nobody's matter, and so are rows unless they are
+    /// the step's.
     ///
     /// # Errors
     /// What is wrong with it, and what to write instead.
@@ -43,14 +44,12 @@ impl Said {
         let text = |name: &str| of(name).and_then(|value| serde_json::from_str::<String>(value).ok());
         let error = || text("error").unwrap_or_else(|| "no error was named".to_owned());
         match text("status").as_deref() {
+            Some("succeeded") if !wants_rows => Ok(Self::Succeeded { rows: None }),
             Some("succeeded") => {
                 let rows = of("rows").filter(|rows| *rows != "null").map(|rows| answered(rows.as_bytes())).transpose();
-                match rows.map_err(|wrong| format!("rows: {wrong}"))?.flatten() {
-                    None if wants_rows => {
-                        Err("rows: they are the step's, and later steps wait for them; send \"rows\": [{…}, …]".to_owned())
-                    }
-                    rows => Ok(Self::Succeeded { rows }),
-                }
+                let rows = rows.map_err(|wrong| format!("rows: {wrong}"))?.flatten();
+                let missing = "rows: they are the step's, and later steps wait for them; send \"rows\": [{…}, …]";
+                Ok(Self::Succeeded { rows: Some(rows.ok_or(missing)?) })
             }
             Some("failed") => Ok(Self::Failed { error: error() }),
             Some("retry") => Ok(Self::Retry { error: error(), after: of("after_seconds").map(seconds).transpose()? }),
@@ -74,8 +73,12 @@ mod tests {
 
     #[test]
     fn what_is_said_is_read_and_rows_stay_as_they_were_written() {
-        let rows = read(r#"{"status": "succeeded", "rows": [{"n": 1.50}, {"n": 9007199254740993}], "took": 3}"#);
-        assert_eq!(rows, Ok(Said::Succeeded { rows: Some(r#"[{"n": 1.50},{"n": 9007199254740993}]"#.to_owned()) }));
+        let body = r#"{"status": "succeeded", "rows": [{"n": 1.50}, {"n": 9007199254740993}], "took": 3}"#;
+        assert_eq!(read(body), Ok(Said::Succeeded { rows: None }), "nobody asked for rows");
+        assert_eq!(
+            Said::read(body, true),
+            Ok(Said::Succeeded { rows: Some(r#"[{"n": 1.50},{"n": 9007199254740993}]"#.to_owned()) })
+        );
         for none in [r#"{"status":"succeeded"}"#, r#"{"rows": null, "status":"succeeded"}"#] {
             assert_eq!(read(none), Ok(Said::Succeeded { rows: None }));
             assert!(Said::read(none, true).unwrap_err().starts_with("rows: "));
@@ -103,7 +106,7 @@ mod tests {
             (r#"{"status": "retry", "after_seconds": -1}"#, "after_seconds: "),
             (r#"{"status": "retry", "after_seconds": 1.5}"#, "after_seconds: "),
         ] {
-            let wrong = read(body).unwrap_err();
+            let wrong = Said::read(body, true).unwrap_err();
             assert!(wrong.contains(said), "{body}: {wrong}");
         }
     }
