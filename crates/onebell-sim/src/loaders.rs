@@ -153,7 +153,9 @@ impl Loaders {
         match (ended, &mut self.left) {
             (Ended::Done, Some(left)) => drop(left.remove(&feed)),
             (Ended::Differs, _) => drop(self.anew.insert(feed)),
-            _ => {}
+            // Whoever stops on purpose after another one was through has begun it once more.
+            (Ended::Otherwise, Some(left)) => drop(left.insert(feed)),
+            (Ended::Done | Ended::Otherwise, None) => {}
         }
     }
 

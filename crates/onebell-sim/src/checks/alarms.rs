@@ -1,6 +1,6 @@
 //! Alarms: what happens to a watched job is told once, in the commit in which it happens, and nothing else is.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use onebell::model::alarm::KEY_PREFIX;
 
@@ -10,10 +10,15 @@ use crate::snapshot::{Change, RunRow, VigilRow};
 
 /// Skips are told by rows and starts by slots: of those only that each is told once.
 const UNCOUNTED: [&str; 2] = ["skipped/", "late_start/"];
+/// A success after these is a recovery.
+const FAILURES: [&str; 2] = ["failed", "parked"];
 
 #[derive(Default)]
 pub(super) struct Alarms {
+    /// Keys that are there.
     told: BTreeSet<String>,
+    /// Attempts of a run when it was told that it failed, or is parked.
+    tried: BTreeMap<String, i64>,
 }
 
 impl Check for Alarms {
@@ -22,19 +27,22 @@ impl Check for Alarms {
     }
 
     fn commit(&mut self, commit: &Commit<'_>) -> Result<(), String> {
-        let new = commit.changes.messages.iter().filter(|change| change.before.is_none());
-        let put: Vec<&str> = new.filter_map(|change| change.key.strip_prefix(KEY_PREFIX)).collect();
+        let alarms = || commit.changes.messages.iter().filter_map(|change| Some((change.key.strip_prefix(KEY_PREFIX)?, change)));
+        for (key, _) in alarms().filter(|(_, change)| change.after.is_none()) {
+            self.told.remove(key);
+        }
+        let put: Vec<&str> = alarms().filter(|(_, change)| change.before.is_none()).map(|(key, _)| key).collect();
+        let mut due = self.of_runs(commit, &put);
         for key in &put {
             must(self.told.insert((*key).to_owned()), || format!("{key} is told a second time"))?;
         }
-        let mut due = of_runs(commit);
-        due.extend(of_messages(commit));
-        due.extend(of_silences(commit)?);
         let mut recoveries = put.iter().filter(|key| key.starts_with("recovered/")).count();
         for job in WATCHED {
-            recoveries -= of_success(commit, job, &put)?;
+            recoveries -= of_success(commit, job, &put, &due)?;
         }
         must(recoveries == 0, || format!("{put:?}: a recovery is told of a run that did not succeed"))?;
+        due.extend(of_messages(commit));
+        due.extend(of_silences(commit)?);
         for key in put.iter().filter(|key| !UNCOUNTED.iter().any(|kind| key.starts_with(kind)) && !key.starts_with("recovered/"))
         {
             let found = due.iter().position(|due| key.starts_with(due.as_str()));
@@ -43,6 +51,47 @@ impl Check for Alarms {
         }
         must(due.is_empty(), || format!("nobody is told of {due:?}"))
     }
+}
+
+impl Alarms {
+    /// Alarms, or how they begin, that the moves of runs tell.
+    fn of_runs(&mut self, commit: &Commit<'_>, put: &[&str]) -> Vec<String> {
+        let mut due = Vec::new();
+        for change in watched_runs(commit) {
+            let run = &change.key;
+            for status in FAILURES.into_iter().filter(|status| became(change, &[status])) {
+                // With nothing tried in between it is told of once.
+                let (event, tried) = (format!("{status}/{run}/"), attempts(commit, run));
+                let again = self.tried.get(&event).is_some_and(|before| tried <= *before);
+                if !again || put.iter().any(|key| key.starts_with(&event)) {
+                    self.tried.insert(event.clone(), tried);
+                    due.push(event);
+                }
+            }
+            let until = change.before.as_ref().and_then(|before| before.finish_by);
+            let told = change.after.as_ref().is_some_and(|after| after.finish_by.is_none() && after.finished_at.is_none());
+            let ended_late = became(change, &["succeeded", "failed"]) && until.is_some_and(|until| until < commit.at.micros());
+            if until.is_some() && told || ended_late {
+                due.push(format!("late_finish/{run}"));
+            }
+            if became(change, &["succeeded"]) && worked(commit, run) < least(commit, change) {
+                due.push(format!("too_short/{run}"));
+            }
+        }
+        due
+    }
+}
+
+/// Of all steps of the run together.
+fn attempts(commit: &Commit<'_>, run: &str) -> i64 {
+    let open = commit.now.steps.iter().filter(|(_, step)| step.run == run).map(|(id, step)| (id.to_owned(), step.attempt));
+    let ended = commit.now.attempts.iter().filter(|(_, attempt)| attempt.run == run);
+    let mut of_step = BTreeMap::<String, i64>::new();
+    for (step, attempt) in open.chain(ended.map(|(_, attempt)| (attempt.step.clone(), attempt.attempt))) {
+        let most = of_step.entry(step).or_default();
+        *most = attempt.max(*most);
+    }
+    of_step.values().sum()
 }
 
 fn is_watched(job: &str) -> bool {
@@ -57,26 +106,6 @@ fn became(change: &Change<RunRow>, statuses: &[&str]) -> bool {
 
 fn watched_runs<'c>(commit: &'c Commit<'_>) -> impl Iterator<Item = &'c Change<RunRow>> {
     commit.changes.runs.iter().filter(|change| change.after.as_ref().is_some_and(|run| is_watched(&run.job)))
-}
-
-/// How the alarms begin that the moves of runs tell.
-fn of_runs(commit: &Commit<'_>) -> Vec<String> {
-    let mut due = Vec::new();
-    for change in watched_runs(commit) {
-        let run = &change.key;
-        let failures = ["failed", "parked"].into_iter().filter(|status| became(change, &[status]));
-        due.extend(failures.map(|status| format!("{status}/{run}/")));
-        let until = change.before.as_ref().and_then(|before| before.finish_by);
-        let told = change.after.as_ref().is_some_and(|after| after.finish_by.is_none() && after.finished_at.is_none());
-        let ended_late = became(change, &["succeeded", "failed"]) && until.is_some_and(|until| until < commit.at.micros());
-        if until.is_some() && told || ended_late {
-            due.push(format!("late_finish/{run}"));
-        }
-        if became(change, &["succeeded"]) && worked(commit, run) < least(commit, change) {
-            due.push(format!("too_short/{run}"));
-        }
-    }
-    due
 }
 
 fn worked(commit: &Commit<'_>, run: &str) -> i64 {
@@ -120,13 +149,16 @@ fn of_silences(commit: &Commit<'_>) -> Result<Vec<String>, String> {
 }
 
 /// The first success after failures that were told, or after a silence, is a recovery; and nothing else is.
-fn of_success(commit: &Commit<'_>, job: &str, put: &[&str]) -> Result<usize, String> {
+fn of_success(commit: &Commit<'_>, job: &str, put: &[&str], due: &[String]) -> Result<usize, String> {
     let of_job = |status: &'static str| {
         watched_runs(commit)
             .filter(move |change| became(change, &[status]))
             .filter(|change| change.after.as_ref().is_some_and(|run| run.job == job))
     };
-    let failures = i64::try_from(of_job("failed").count() + of_job("parked").count()).unwrap_or(i64::MAX);
+    let failed = FAILURES.into_iter().flat_map(of_job).filter(|change| {
+        due.iter().any(|due| FAILURES.iter().any(|status| due.starts_with(&format!("{status}/{}/", change.key))))
+    });
+    let failures = i64::try_from(failed.count()).unwrap_or(i64::MAX);
     let successes: Vec<String> = of_job("succeeded").map(|change| format!("recovered/{}", change.key)).collect();
     let recoveries = put.iter().filter(|key| successes.iter().any(|success| success == *key)).count();
     must(recoveries <= 1, || format!("{recoveries} successes of {job} are a recovery at once"))?;
