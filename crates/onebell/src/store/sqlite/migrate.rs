@@ -5,7 +5,7 @@ use super::error::judge;
 use crate::store::{Result, StoreError};
 
 /// Every version's step, the oldest first.
-const MIGRATIONS: &[(&str, &str)] = &[
+pub(super) const MIGRATIONS: &[(&str, &str)] = &[
     ("0001", include_str!("migrations/0001.sql")),
     ("0002", include_str!("migrations/0002.sql")),
     ("0003", include_str!("migrations/0003.sql")),

@@ -250,9 +250,9 @@ mod tests {
     fn database() -> rusqlite::Connection {
         let connection = rusqlite::Connection::open_in_memory().unwrap();
         super::super::connection::stop_preparing_anew(&connection).unwrap();
-        connection.execute_batch(include_str!("migrations/0001.sql")).unwrap();
-        connection.execute_batch(include_str!("migrations/0002.sql")).unwrap();
-        connection.execute_batch(include_str!("migrations/0003.sql")).unwrap();
+        for (_, migration) in super::super::migrate::MIGRATIONS {
+            connection.execute_batch(migration).unwrap();
+        }
         connection
     }
 
