@@ -44,6 +44,19 @@ impl Tally {
         }
     }
 
+    fn take_messages(&mut self, changes: &Changes) {
+        for change in &changes.messages {
+            let Some(after) = &change.after else { continue };
+            if change.before.as_ref().is_none_or(|before| before.status != after.status) {
+                self.count("message", &after.status);
+            }
+            let kind = change.key.strip_prefix("alarm/").and_then(|rest| rest.split('/').next());
+            if let (None, Some(kind)) = (&change.before, kind) {
+                self.count("alarm", kind);
+            }
+        }
+    }
+
     pub(crate) fn take(&mut self, changes: &Changes) {
         for row in changes.attempts.iter().filter(|change| change.before.is_none()).filter_map(|change| change.after.as_ref()) {
             self.count("attempt", &row.outcome);
@@ -57,16 +70,7 @@ impl Tally {
                 self.count("run", &after.status);
             }
         }
-        for change in &changes.messages {
-            let Some(after) = &change.after else { continue };
-            if change.before.as_ref().is_none_or(|before| before.status != after.status) {
-                self.count("message", &after.status);
-            }
-            let kind = change.key.strip_prefix("alarm/").and_then(|rest| rest.split('/').next());
-            if let (None, Some(kind)) = (&change.before, kind) {
-                self.count("alarm", kind);
-            }
-        }
+        self.take_messages(changes);
         for change in &changes.batches {
             let Some(after) = &change.after else { continue };
             let before = change.before.as_ref();
