@@ -94,6 +94,18 @@ impl Loaders {
         self.elapsed += span;
         self.places.iter().for_each(|place| place.timer.advance(span));
         self.person.timer.advance(span);
+        self.take_up_what_is_open();
+    }
+
+    /// Once nothing disturbs any longer: somebody may have begun a source once more, or a call of his came late, after another one
+    /// had read it to its end.
+    fn take_up_what_is_open(&mut self) {
+        let Some(left) = &mut self.left else { return };
+        let inner = self.ground.inner();
+        for (_, batch) in inner.now().batches.iter().filter(|(_, batch)| batch.is_open()) {
+            let of_batch = |feed: &Arc<Feed>| feed.source == batch.source && feed.scope.as_str() == batch.scope;
+            left.extend(self.feeds.iter().position(of_batch));
+        }
     }
 
     /// All end at once.
@@ -153,9 +165,7 @@ impl Loaders {
         match (ended, &mut self.left) {
             (Ended::Done, Some(left)) => drop(left.remove(&feed)),
             (Ended::Differs, _) => drop(self.anew.insert(feed)),
-            // Whoever stops on purpose after another one was through has begun it once more.
-            (Ended::Otherwise, Some(left)) => drop(left.insert(feed)),
-            (Ended::Done | Ended::Otherwise, None) => {}
+            _ => {}
         }
     }
 
