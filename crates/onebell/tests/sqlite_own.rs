@@ -24,6 +24,23 @@ mod own {
         Actor { name: "test".into(), reason: None }
     }
 
+    /// A query is prepared once; what it gives are the columns of now.
+    #[tokio::test]
+    async fn a_query_that_is_kept_sees_a_table_that_was_changed() {
+        let folder = tempfile::tempdir().unwrap();
+        let inline = SqliteStore::builder(folder.path().join("a.db")).inline().open_and_migrate().unwrap();
+        let threaded = SqliteStore::builder(folder.path().join("b.db")).open_and_migrate().unwrap();
+        for store in [inline, threaded] {
+            store.execute("CREATE TABLE t (a); INSERT INTO t VALUES (1)").await.unwrap();
+            let all = async || store.query_rows("SELECT * FROM t").await.unwrap();
+            assert_eq!(all().await, "[{\"a\":1}]");
+            store.execute("ALTER TABLE t ADD COLUMN b DEFAULT 2").await.unwrap();
+            assert_eq!(all().await, "[{\"a\":1,\"b\":2}]");
+            store.execute("ALTER TABLE t DROP COLUMN a").await.unwrap();
+            assert_eq!(all().await, "[{\"b\":2}]");
+        }
+    }
+
     #[tokio::test]
     async fn an_older_schema_is_brought_up_and_keeps_its_effects() {
         let older = [

@@ -10,6 +10,26 @@ use super::given::*;
 use super::retention::{prune_all, term};
 use super::world::World;
 
+mod postgres_only {
+    use super::super::held::Held;
+    use super::*;
+
+    contract!(postgres only: i3_a_claim_that_is_being_lost_takes_nothing);
+
+    /// Whoever moves the step holds its lock: the fence is compared after that, or a late taker would take from the next attempt.
+    async fn i3_a_claim_that_is_being_lost_takes_nothing(world: World) {
+        let (_, claim) = world.works().await;
+        world.calls_back(&claim, "m1", "{}").await;
+        let held = Held::by(&world, "UPDATE {job_steps} SET attempt = attempt + 1").await;
+        let (store, of) = (world.another().await, claim.clone());
+        let taking = tokio::spawn(async move { store.take_callback(&of).await.unwrap() });
+        held.until_waiting(1).await;
+        held.commit().await;
+        assert_eq!(taking.await.unwrap(), None);
+        assert_eq!(world.rows("callbacks", "taken_by IS NOT NULL").await, 0);
+    }
+}
+
 contract!(
     a_callback_after_the_end_is_over_and_one_that_is_known_is_known,
     a_callback_is_kept_once_and_another_one_is_a_conflict,

@@ -133,7 +133,6 @@ fn sqlite(mut facts: Map<String, Value>, path: &Path) -> Seen {
     facts.insert("file_system".to_owned(), json!(system));
     facts.insert("log_bytes".to_owned(), json!(log));
     facts.insert("space_bytes".to_owned(), json!(space));
-    facts.insert("synchronous".to_owned(), json!("full"));
     facts.insert("kind".to_owned(), json!("sqlite"));
     Seen { facts, findings }
 }
@@ -161,7 +160,7 @@ impl Seen {
                     bytes("bytes"),
                     bytes("log_bytes")
                 ),
-                format!("durability      journal {}, synchronous {}", text("journal_mode"), text("synchronous")),
+                format!("durability      journal {}; this program waits for the disk at each commit", text("journal_mode")),
                 format!("file system     {}, {} MiB left", text("file_system"), bytes("space_bytes") >> 10),
             ];
         }

@@ -83,7 +83,9 @@ fn callback(step: &HttpStep, settings: &HttpSettings, id: &StepId, signer: Optio
     }
     let signer = signer.ok_or_else(|| Wrong::Permanent("callback: the step has no secret".to_owned()))?;
     let base = settings.callback_url.as_ref();
-    let base = base.ok_or_else(|| Wrong::Passing("callback: this replica's job file has no callback_url".to_owned()))?;
+    let base = base.ok_or_else(|| {
+        Wrong::Passing("callback: this replica's job file has no callback_url; write it under [replica]".to_owned())
+    })?;
     Ok(Some(Address::of(id, signer).below(base)))
 }
 

@@ -53,6 +53,10 @@ pub(super) async fn take(store: &PostgresStore, claim: &Claim) -> Result<Option<
 
 async fn taken(tx: &Tx, claim: &Claim) -> Outcome<Option<String>> {
     let (step, attempt, replica) = (claim.step().as_str(), int(claim.attempt()), claim.replica().as_str());
+    // Under the step's lock, so that the fence is compared with what it is now.
+    if !tx.any(&sql::LOCK_CALLED_STEP, values![step]).await? {
+        return Ok(None);
+    }
     let row = tx.first(&sql::TAKE_CALLBACK, values![step, attempt, replica]).await?;
     row.map(|row| row.get("body")).transpose()
 }

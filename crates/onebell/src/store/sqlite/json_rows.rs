@@ -29,18 +29,18 @@ pub(super) fn rows_of(statement: &mut Statement<'_>) -> Result<String, RowsError
             "the statement has parameters, and nothing gives them a value; write the values".to_owned(),
         ));
     }
-    let mut names = Vec::with_capacity(statement.column_count());
-    for index in 0..statement.column_count() {
-        names.push(serde_json::Value::from(statement.column_name(index)?).to_string());
-    }
-    written(statement.query([])?, &names)
+    written(statement.query([])?)
 }
 
-fn written(mut rows: Rows<'_>, names: &[String]) -> Result<String, RowsError> {
+fn written(mut rows: Rows<'_>) -> Result<String, RowsError> {
     let mut text = String::from("[");
-    let mut count = 0;
+    let (mut count, mut names) = (0, Vec::new());
     while let Some(row) = rows.next()? {
         count += 1;
+        // Only now: a statement that is kept learns of a changed table when it is stepped.
+        if count == 1 {
+            names = row.as_ref().column_names().into_iter().map(|name| serde_json::Value::from(name).to_string()).collect();
+        }
         if count > ROWS_MAX || text.len() > BYTES_MAX {
             return Err(RowsError::Refused(format!(
                 "more than {ROWS_MAX} rows or {} MiB; select fewer rows or columns, or split the work",
