@@ -39,7 +39,10 @@ fn written(mut rows: Rows<'_>) -> Result<String, RowsError> {
         count += 1;
         // Only now: a statement that is kept learns of a changed table when it is stepped.
         if count == 1 {
-            names = row.as_ref().column_names().into_iter().map(|name| serde_json::Value::from(name).to_string()).collect();
+            let statement = row.as_ref();
+            for index in 0..statement.column_count() {
+                names.push(serde_json::Value::from(statement.column_name(index)?).to_string());
+            }
         }
         if count > ROWS_MAX || text.len() > BYTES_MAX {
             return Err(RowsError::Refused(format!(
