@@ -9,6 +9,6 @@ mod stream;
 
 pub use drive::{Progress, load};
 pub(crate) use feed::Feed;
-pub use plan::{Plan, Wrong};
+pub use plan::{Named, Plan, Wrong};
 pub use records::Records;
 pub use stream::Stream;

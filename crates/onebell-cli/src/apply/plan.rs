@@ -187,11 +187,11 @@ impl Plan {
         serde_json::from_str(text).ok()
     }
 
-    /// The same for each of the files that a pattern names, in their order.
+    /// Each of the files that a pattern names, in their order, or why one of them is not to be read.
     ///
     /// # Errors
     /// When it names none.
-    pub fn files(pattern: &Path) -> Result<Vec<PathBuf>, Wrong> {
+    pub fn files(pattern: &Path) -> Result<Vec<Named>, Wrong> {
         let files = Self::files_or_none(pattern)?;
         if files.is_empty() {
             Err(wrong("file", format!("no file is named by {:?}", pattern.to_string_lossy())))
@@ -204,27 +204,32 @@ impl Plan {
     ///
     /// # Errors
     /// When it is no pattern.
-    pub(crate) fn files_or_none(pattern: &Path) -> Result<Vec<PathBuf>, Wrong> {
+    pub(crate) fn files_or_none(pattern: &Path) -> Result<Vec<Named>, Wrong> {
         let text = pattern.to_str().unwrap_or_default();
         if pattern.exists() || !text.contains(['*', '?', '[']) {
-            return Ok(vec![pattern.to_owned()]);
+            return Ok(vec![Named { file: pattern.to_owned(), wrong: None }]);
         }
         let paths = glob::glob(text).map_err(|error| wrong("file", format!("{text:?}: {error}")))?;
-        let files: Vec<PathBuf> = paths.filter_map(Result::ok).filter(|path| path.is_file()).collect();
         let folder = folder_of(pattern);
-        match files.iter().find(|file| leaves(file, &folder)) {
-            // Whoever may put files there would choose what this process reads.
-            Some(file) => Err(wrong(
-                "file",
-                format!(
-                    "{} leads out of {} by a link; move the file itself there, or name where it leads to in a pattern of its own",
-                    file.display(),
-                    if folder.as_os_str().is_empty() { "this folder".to_owned() } else { folder.display().to_string() }
-                ),
-            )),
-            None => Ok(files),
-        }
+        let named = |file: PathBuf| Named { wrong: leaves(&file, &folder).then(|| outside(&file, &folder)), file };
+        Ok(paths.filter_map(Result::ok).filter(|path| path.is_file()).map(named).collect())
     }
+}
+
+/// A file that a pattern names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Named {
+    /// Where it is.
+    pub file: PathBuf,
+    /// Why it is not to be read, while the others are.
+    pub wrong: Option<Wrong>,
+}
+
+/// Whoever may put files there would choose what this process reads.
+fn outside(file: &Path, folder: &Path) -> Wrong {
+    let folder = if folder.as_os_str().is_empty() { "this folder".to_owned() } else { folder.display().to_string() };
+    let remedy = "move the file itself there, or name where it leads to in a pattern of its own";
+    wrong("file", format!("{} leads out of {folder} by a link; {remedy}", file.display()))
 }
 
 /// The folder that a pattern names before it leaves anything open.

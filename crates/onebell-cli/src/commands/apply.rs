@@ -14,7 +14,7 @@ use onebell::time::{SystemTimer, Timer};
 
 use super::database_or_new;
 use crate::answer::{Answer, Failure};
-use crate::apply::{Plan, Records, Stream, load};
+use crate::apply::{Named, Plan, Records, Stream, load};
 use crate::args::{Apply, Common};
 use crate::signals::Asked;
 use progress::Line;
@@ -25,43 +25,60 @@ const BUSY_PAUSE: Duration = Duration::from_millis(200);
 
 /// Applies the files one after the other. What cannot be read of one does not stop the next.
 pub async fn apply(common: &Common, args: &Apply) -> Answer {
-    let plans = plans(args)?;
-    if args.source.is_some() && plans.len() > 1 {
+    let typed = typed(args)?;
+    if args.source.is_some() && typed.len() > 1 {
         return Err(Failure::usage("--source names one source; apply several files one by one, or leave it out"));
     }
-    for plan in &plans {
-        check(plan)?;
-    }
+    let plans = readable(typed)?;
     let store = database_or_new(common)?.open().await?;
     let how = How { restart: args.restart, waits: !args.no_wait };
-    let parts = carry_out(&store, &plans, how).await?;
+    let parts = carry_out(&store, plans, how).await?;
     let report = Report { scope: args.scope.clone(), parts };
     if let Some(path) = &args.rejects {
-        report.write_rejects(store.as_ref(), path, &plans).await?;
+        report.write_rejects(store.as_ref(), path).await?;
     }
     report.tell(common, store.as_ref()).await
 }
 
+/// One source, or why it is not read, while the others are.
+type Each = (Plan, Option<Failure>);
+
 /// One for each source that was typed.
-fn plans(args: &Apply) -> Result<Vec<Plan>, Failure> {
+fn typed(args: &Apply) -> Result<Vec<Each>, Failure> {
     let plan = plan(args)?;
     let of = |stream: Stream| Plan { stream: Some(stream), ..plan.clone() };
     if let Some(sql) = &args.query {
-        return Ok(vec![of(Stream::Query(sql.clone()))]);
+        return Ok(vec![(of(Stream::Query(sql.clone())), None)]);
     }
     if !args.command.is_empty() {
-        return Ok(vec![of(Stream::Command(args.command.clone()))]);
+        return Ok(vec![(of(Stream::Command(args.command.clone())), None)]);
     }
     let mut plans = Vec::new();
     for pattern in &args.files {
         if pattern == Path::new("-") {
-            plans.push(plan.clone());
+            plans.push((plan.clone(), None));
         } else if let Some(stream) = pattern.to_str().and_then(Stream::of_word) {
-            plans.push(of(stream));
+            plans.push((of(stream), None));
         } else {
             let files = Plan::files(pattern).map_err(usage)?;
-            plans.extend(files.into_iter().map(|file| Plan { file: Some(file), ..plan.clone() }));
+            let each = |named: Named| (Plan { file: Some(named.file), ..plan.clone() }, named.wrong.map(usage));
+            plans.extend(files.into_iter().map(each));
         }
+    }
+    Ok(plans)
+}
+
+/// What is wrong with a source is its own, unless it is wrong with all of them: then nothing is begun.
+fn readable(typed: Vec<Each>) -> Result<Vec<Each>, Failure> {
+    let each = |(plan, wrong): Each| {
+        let wrong = wrong.or_else(|| check(&plan).err());
+        (plan, wrong)
+    };
+    let mut plans: Vec<Each> = typed.into_iter().map(each).collect();
+    if plans.iter().all(|(_, wrong)| wrong.is_some())
+        && let Some(first) = plans.iter_mut().find_map(|(_, wrong)| wrong.take())
+    {
+        return Err(first);
     }
     Ok(plans)
 }
@@ -75,7 +92,7 @@ pub(super) async fn go_on(common: &Common, store: &Arc<dyn Store>, batch: &str) 
         return Err(Failure::usage(format!("batch {batch} read a stream; apply it again: what was applied is Already")));
     }
     let how = How { restart: false, waits: true };
-    let parts = carry_out(store, std::slice::from_ref(&plan), how).await?;
+    let parts = carry_out(store, vec![(plan, None)], how).await?;
     Report { scope: view.scope, parts }.tell(common, store.as_ref()).await
 }
 
@@ -118,7 +135,7 @@ struct How {
     waits: bool,
 }
 
-async fn carry_out(store: &Arc<dyn Store>, plans: &[Plan], how: How) -> Result<Vec<Part>, Failure> {
+async fn carry_out(store: &Arc<dyn Store>, plans: Vec<Each>, how: How) -> Result<Vec<Part>, Failure> {
     let asked = Asked::listen().map_err(|error| Failure::usage(format!("signals cannot be followed: {error}")))?;
     let (heard, times) = tokio::sync::watch::channel(0_u32);
     tokio::spawn(async move {
@@ -129,8 +146,19 @@ async fn carry_out(store: &Arc<dyn Store>, plans: &[Plan], how: How) -> Result<V
     });
     let reader = reader();
     let mut parts = Vec::new();
-    for plan in plans {
-        let mut source = source(plan, store).await?;
+    for (plan, wrong) in plans {
+        let plan = &plan;
+        let opened = match wrong {
+            Some(wrong) => Err(wrong),
+            None => source(plan, store).await,
+        };
+        let mut source = match opened {
+            Ok(source) => source,
+            Err(failure) => {
+                parts.push(Part::refused(plan, failure));
+                continue;
+            }
+        };
         let mut progress = Line::new(&source_name(plan));
         let mut said = false;
         let ended = loop {

@@ -21,6 +21,7 @@ mod rehearsals;
 mod reload;
 mod requests;
 mod secrets;
+mod several;
 mod site;
 mod steps;
 mod streams;

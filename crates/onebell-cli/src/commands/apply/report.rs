@@ -11,7 +11,7 @@ use onebell::roles::loader::{Ended, LoadError};
 use onebell::store::Store;
 use serde::Serialize;
 
-use super::{source_name, sum, usage};
+use super::{source_name, sum};
 use crate::answer::{Answer, Failure, Table, json, line};
 use crate::apply::Plan;
 use crate::args::{Common, Format};
@@ -29,6 +29,8 @@ pub(super) struct Part {
     error: Option<Failure>,
     /// Of a source that has one.
     header: Option<Vec<u8>>,
+    /// How its records are written.
+    written: Option<Written>,
 }
 
 /// All of them.
@@ -80,7 +82,13 @@ impl Part {
                 (batch, Counts::default(), Some(failure))
             }
         };
-        Self { name, batch, counts, error, header }
+        Self { name, batch, counts, error, header, written: plan.written().ok() }
+    }
+
+    /// One that nothing was read of.
+    pub(super) fn refused(plan: &Plan, failure: Failure) -> Self {
+        let (counts, error) = (Counts::default(), Some(failure));
+        Self { name: source_name(plan), batch: None, counts, error, header: None, written: None }
     }
 }
 
@@ -147,15 +155,12 @@ impl Report {
     }
 
     fn code(self, all: Counts) -> Answer {
-        let mut worst: Option<Failure> = None;
-        for error in self.parts.into_iter().filter_map(|part| part.error) {
-            match worst {
-                None => worst = Some(error),
-                Some(before) => {
-                    before.report();
-                    worst = Some(error);
-                }
-            }
+        let mut errors: Vec<Failure> = self.parts.into_iter().filter_map(|part| part.error).collect();
+        // What must be typed otherwise is said last: it will not mend itself.
+        errors.sort_by_key(|error| matches!(error, Failure::Usage(_)));
+        let worst = errors.pop();
+        for error in errors {
+            error.report();
         }
         match worst {
             Some(error) => Err(error),
@@ -168,10 +173,11 @@ impl Report {
     }
 
     /// Rejected records as they stood in their sources.
-    pub(super) async fn write_rejects(&self, store: &dyn Store, path: &Path, plans: &[Plan]) -> Answer {
+    pub(super) async fn write_rejects(&self, store: &dyn Store, path: &Path) -> Answer {
         let wrong = |error: std::io::Error| Failure::usage(format!("--rejects: cannot write {}: {error}", path.display()));
-        let Some((first, plan)) = self.parts.first().zip(plans.first()) else { return Ok(()) };
-        let written = plan.written().map_err(usage)?;
+        let Some((first, written)) = self.parts.iter().find_map(|part| part.written.map(|written| (part, written))) else {
+            return Ok(());
+        };
         let out = BufWriter::new(File::create(path).map_err(wrong)?);
         let mut rejects = Rejects::new(out, first.header.clone());
         for batch in self.parts.iter().filter_map(|part| part.batch.as_deref()) {
