@@ -16,6 +16,7 @@ pub mod moment;
 pub mod overlap;
 pub mod record;
 pub mod recovery;
+pub mod restore;
 pub mod retry;
 pub mod run;
 pub mod schedule;

@@ -21,7 +21,7 @@ pub use port::batch::{BatchOpened, BatchStore, BatchView, Chunk, ChunkAnswer, Ef
 pub use port::callback::{CallbackStore, CalledStep, NewCallback, Received};
 pub use port::error::{Cause, Result, StoreError};
 pub use port::leader::{Guarded, JanitorStore, LeaderStore, Pruned, Retention};
-pub use port::operator::{Acted, Actor, MessageVerdict, OperatorStore, Resolution, Trigger, Triggered};
+pub use port::operator::{Acted, Actor, MessageVerdict, OperatorStore, Question, Questioned, Resolution, Trigger, Triggered};
 pub(crate) use port::read::SEEN_RUNS_MAX;
 pub use port::read::{
     AttemptView, JobView, MessageFilter, MessageView, ReadStore, ReplicaView, RunDetail, RunFilter, RunView, SEEN_JOBS_MAX,

@@ -39,6 +39,7 @@ mod contract {
     mod recovery;
     mod replicas;
     mod requests;
+    mod restored;
     mod retention;
     mod runs;
     mod schema;

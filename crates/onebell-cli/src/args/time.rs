@@ -63,6 +63,10 @@ pub struct Doctor {
     /// This host's clock was set back and is right: plan again (SQLite)
     #[arg(long)]
     pub accept_clock: bool,
+    /// The database was restored to this instant, or a standby took over that may lack what came after it: hold what may have
+    /// gone on since (2026-12-01T02:00:00Z, or a time ago). All replicas must be stopped
+    #[arg(long, value_name = "TIME", conflicts_with = "accept_clock", value_parser = super::since)]
+    pub after_restore: Option<super::Since>,
     /// Who acts, for the audit log
     #[command(flatten)]
     pub acting: Acting,

@@ -1,7 +1,8 @@
 //! `onebell doctor`: what a person has to set right about the database and about time: settings, schema, clocks, zones, and limits that
-//! do not fit to the history. It changes nothing unless it is told to.
+//! do not fit to the history. It changes nothing unless it is told to: to accept a clock, or to hold what a restore left open.
 
 mod database;
+mod restored;
 
 use onebell::model::Moment;
 use onebell::model::behind::behind;
@@ -30,6 +31,9 @@ pub async fn doctor(common: &Common, args: &Doctor) -> Answer {
         return told(common, &serde_json::json!({ "findings": [&older] }), &[], &[&older]);
     }
     let store = database.look().await?;
+    if let Some(since) = args.after_restore {
+        return restored::after(common, store.as_ref(), since, &actor(&args.acting)).await;
+    }
     if args.accept_clock {
         accept(store.as_ref(), args).await?;
     }

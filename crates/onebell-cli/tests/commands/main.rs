@@ -20,6 +20,7 @@ mod paths;
 mod rehearsals;
 mod reload;
 mod requests;
+mod restored;
 mod secrets;
 mod several;
 mod site;

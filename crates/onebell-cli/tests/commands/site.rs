@@ -224,7 +224,7 @@ async fn postgres(url: &str, statement: &str) -> Vec<Vec<String>> {
 #[derive(Debug)]
 pub(crate) struct Answer {
     typed: String,
-    code: i32,
+    pub(crate) code: i32,
     pub(crate) stdout: Vec<u8>,
     pub(crate) stderr: String,
 }

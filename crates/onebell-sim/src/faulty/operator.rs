@@ -1,6 +1,6 @@
 use async_trait::async_trait;
 use onebell::model::{JobId, RunId};
-use onebell::store::{Acted, Actor, MessageVerdict, OperatorStore, Resolution, Result, Trigger, Triggered};
+use onebell::store::{Acted, Actor, MessageVerdict, OperatorStore, Question, Questioned, Resolution, Result, Trigger, Triggered};
 
 use super::{FaultyStore, other};
 use crate::call::{Detail, Port};
@@ -30,6 +30,10 @@ impl OperatorStore for FaultyStore {
     async fn resolve_message(&self, key: &str, verdict: MessageVerdict, actor: &Actor) -> Result<Acted> {
         let detail = |answer: &Acted| Detail::MessageResolved { key: key.to_owned(), verdict, answer: answer.clone() };
         self.through("resolve_message", Port::Operator, self.ground.store().resolve_message(key, verdict, actor), detail).await
+    }
+
+    async fn question(&self, question: &Question) -> Result<Questioned> {
+        self.through("question", Port::Operator, self.ground.store().question(question), other).await
     }
 
     async fn accept_clock(&self, actor: &Actor) -> Result<Acted> {

@@ -55,6 +55,8 @@ words! {
         ResolveSent = "resolve-sent",
         /// A person or the policy decides to send it again: at least once from now on.
         Resend = "resend",
+        /// The database was restored: it may have been sent in what was lost.
+        Question = "question",
         /// A person drops it.
         Drop = "drop",
         /// Its run failed or was cancelled before it ever was in `sending`.
@@ -77,6 +79,7 @@ pub const MESSAGE: &[Transition<MessageStatus, MessageEvent>] = &[
     Transition { from: &[S::Claimed, S::Sending], event: E::Reject, to: S::Failed, by: &[By::Relay, By::Scheduler] },
     Transition { from: &[S::Claimed, S::Sending], event: E::Accept, to: S::Sent, by: &[By::Relay] },
     Transition { from: &[S::Sending], event: E::Doubt, to: S::InDoubt, by: &[By::Relay, By::Scheduler] },
+    Transition { from: &[S::Ready, S::Claimed, S::Sending], event: E::Question, to: S::InDoubt, by: &[By::Operator] },
     Transition { from: &[S::InDoubt], event: E::Proof, to: S::Sent, by: &[By::Relay] },
     Transition { from: &[S::InDoubt], event: E::ResolveSent, to: S::Sent, by: &[By::Operator] },
     Transition { from: &[S::InDoubt, S::Failed], event: E::Resend, to: S::Ready, by: &[By::Operator, By::Scheduler] },

@@ -21,6 +21,8 @@ words! {
         Paused = "paused",
         /// It lay on a day that the job excludes.
         Excluded = "excluded",
+        /// It came due after the point that the database was restored to, and may have run then.
+        Restored = "restored",
         /// It could only have started later than the job's `start_within`.
         Late = "late",
     }

@@ -77,6 +77,8 @@ words! {
         CancelRunning = "cancel-running",
         /// Its run is retried.
         Reopen = "reopen",
+        /// The database was restored: it may have gone on in what was lost.
+        Question = "question",
         /// Its run is retried, and messages of it that were dropped with the run go out again.
         Redeliver = "redeliver",
     }
@@ -109,6 +111,7 @@ pub const STEP: &[Transition<StepStatus, StepEvent>] = &[
     Transition { from: &[S::Waiting, S::Pending], event: E::Cancel, to: S::Cancelled, by: &[By::Consequence] },
     Transition { from: &[S::Running], event: E::CancelRunning, to: S::Cancelled, by: &[By::Agent, By::Scheduler] },
     Transition { from: &[S::Cancelled], event: E::Reopen, to: S::Waiting, by: &[By::Operator] },
+    Transition { from: &[S::Pending, S::Running], event: E::Question, to: S::Held, by: &[By::Operator] },
     Transition { from: &[S::Succeeded], event: E::Redeliver, to: S::Delivering, by: &[By::Operator] },
 ];
 

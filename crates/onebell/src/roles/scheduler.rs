@@ -5,6 +5,7 @@ mod backfill;
 mod open;
 mod plan;
 mod register;
+mod restored;
 mod rules;
 
 use std::time::Duration;
@@ -12,6 +13,7 @@ use std::time::Duration;
 pub use backfill::{BACKFILL_MAX, Backfilled, backfill};
 pub use plan::{pause, resume};
 pub use register::{Carried, RegisterError, register};
+pub use restored::skip_restored;
 pub use rules::Rules;
 
 use crate::model::recovery::Grant;

@@ -34,6 +34,7 @@ mod operator;
 #[cfg(test)]
 mod plans;
 mod pool;
+mod question;
 mod read;
 mod relay;
 mod replica;

@@ -35,6 +35,7 @@ mod migrate;
 mod new_steps;
 mod operator;
 mod outbox;
+mod question;
 mod read;
 mod relay;
 mod replica;

@@ -35,7 +35,7 @@ pub(super) fn slots_until(job: &JobState, zones: &TimeZoneDatabase, now: Moment)
     })
 }
 
-fn recorded(skip: &SkippedRange) -> SkipRange {
+pub(super) fn recorded(skip: &SkippedRange) -> SkipRange {
     SkipRange { from: skip.from, to: skip.to, count: skip.count, reason: skip.reason.as_str().to_owned() }
 }
 

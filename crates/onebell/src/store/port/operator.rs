@@ -2,7 +2,7 @@ use async_trait::async_trait;
 
 use super::error::Result;
 use crate::model::transition::words;
-use crate::model::{Conflict, JobId, RunId};
+use crate::model::{Conflict, JobId, Moment, RunId};
 
 /// Who acts, for the audit log.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,6 +74,36 @@ words! {
     }
 }
 
+/// The database was restored, or a standby that lacked the last moments took over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Question {
+    /// What was done up to here is surely in it; for people.
+    pub since: Moment,
+    /// Runs and messages asked about at once.
+    pub limit: u32,
+    /// For the audit log.
+    pub actor: Actor,
+}
+
+/// What waits for a person now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Questioned {
+    /// A replica was heard of within its lease, so that nothing was done.
+    Live {
+        /// Its label.
+        label: String,
+        /// When it was heard of.
+        heard_at: Moment,
+    },
+    /// So many; none at all: nothing is left to ask about.
+    Asked {
+        /// Steps held, and with them their runs.
+        steps: u32,
+        /// Messages in doubt.
+        messages: u32,
+    },
+}
+
 /// What people do. Each act is in the audit log, written in its transaction.
 #[async_trait]
 pub trait OperatorStore: Send + Sync {
@@ -93,6 +123,11 @@ pub trait OperatorStore: Send + Sync {
 
     /// Decides a message: `sent` for one in doubt; `resend` for one in doubt or failed; `drop` for ready, failed, in doubt.
     async fn resolve_message(&self, key: &str, verdict: MessageVerdict, actor: &Actor) -> Result<Acted>;
+
+    /// After a restore: whatever is open may have ended in what was lost. Pending and running steps are held, also those of queued
+    /// runs, which start for that; messages of steps that are not to be sent twice are in doubt. Runs park as a consequence. What a
+    /// live replica holds is left alone. To be called until it answers that nothing is left.
+    async fn question(&self, question: &Question) -> Result<Questioned>;
 
     /// The store's clock was set back, and it is right: what lies ahead of it no longer counts. Cursors, pauses between tries,
     /// claims and terms move back with it; runs, and so the slots that ran, stay. Not where the database has a clock of its own.

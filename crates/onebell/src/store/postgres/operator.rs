@@ -6,10 +6,10 @@ use super::columns::{json, stamp, text, values};
 use super::error::{Failure, Outcome};
 use super::slots::{NewRun, open_runs};
 use super::transaction::{End, Tx, Verb, milliseconds};
-use super::{PostgresStore, admission, decide, jobs, statements as sql};
+use super::{PostgresStore, admission, decide, jobs, question, statements as sql};
 use crate::model::overlap::Origin;
 use crate::model::{Conflict, Fingerprint, JobId, Moment, RunId};
-use crate::store::{Acted, Actor, MessageVerdict, OperatorStore, Resolution, Result, Trigger, Triggered};
+use crate::store::{Acted, Actor, MessageVerdict, OperatorStore, Question, Questioned, Resolution, Result, Trigger, Triggered};
 
 #[async_trait]
 impl OperatorStore for PostgresStore {
@@ -34,6 +34,19 @@ impl OperatorStore for PostgresStore {
     async fn resolve_message(&self, key: &str, verdict: MessageVerdict, actor: &Actor) -> Result<Acted> {
         let resolve = |tx: Tx| async move { decide::resolve_message(&tx, key, verdict, actor).await };
         self.write(Verb::named("resolve_message"), resolve).await
+    }
+
+    async fn question(&self, question: &Question) -> Result<Questioned> {
+        // Two transactions: what a run that parks tells is a message, and messages are locked last.
+        let doubt = |tx: Tx| async move { question::doubt(&tx, question).await };
+        let messages = match self.write(Verb::named("question"), doubt).await? {
+            Questioned::Asked { messages, .. } => messages,
+            live @ Questioned::Live { .. } => return Ok(live),
+        };
+        match self.write(Verb::named("question"), |tx| async move { question::hold(&tx, question).await }).await? {
+            Questioned::Asked { steps, .. } => Ok(Questioned::Asked { steps, messages }),
+            live @ Questioned::Live { .. } => Ok(live),
+        }
     }
 
     async fn accept_clock(&self, _: &Actor) -> Result<Acted> {

@@ -5,10 +5,11 @@ use async_trait::async_trait;
 use super::decide::{cancel_run, resolve_message, resolve_step, retry_run};
 use super::engine::Verb;
 use super::erase::erase_job;
+use super::question::question as ask;
 use super::trigger::trigger;
 use super::{SqliteStore, clock};
 use crate::model::{JobId, RunId};
-use crate::store::{Acted, Actor, MessageVerdict, OperatorStore, Resolution, Result, Trigger, Triggered};
+use crate::store::{Acted, Actor, MessageVerdict, OperatorStore, Question, Questioned, Resolution, Result, Trigger, Triggered};
 
 #[async_trait]
 impl OperatorStore for SqliteStore {
@@ -35,6 +36,11 @@ impl OperatorStore for SqliteStore {
     async fn resolve_message(&self, key: &str, verdict: MessageVerdict, actor: &Actor) -> Result<Acted> {
         let (key, actor) = (key.to_owned(), actor.clone());
         self.engine.write(Verb::PLAIN, move |tx| resolve_message(tx, &key, verdict, &actor)).await
+    }
+
+    async fn question(&self, question: &Question) -> Result<Questioned> {
+        let question = question.clone();
+        self.engine.write(Verb::PLAIN, move |tx| ask(tx, &question)).await
     }
 
     async fn accept_clock(&self, actor: &Actor) -> Result<Acted> {

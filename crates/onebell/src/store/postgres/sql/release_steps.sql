@@ -1,4 +1,4 @@
--- release_steps: step running → pending (retry, give-back, stop, recover); step running → exhausted (exhaust); step running → held (hold); step running → failed (fail); step running → delivering (deliver)
+-- release_steps: step running → pending (retry, give-back, stop, recover); step running → exhausted (exhaust); step running → held (hold, question); step running → failed (fail); step running → delivering (deliver)
 -- The history takes what the row was before.
 WITH ended AS (
     SELECT e.*, o.claimed_at, o.started_at
