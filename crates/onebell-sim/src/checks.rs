@@ -2,6 +2,7 @@
 
 mod admission;
 mod alarms;
+mod asked;
 mod carried;
 mod doors;
 mod i00_acknowledged_stays;
@@ -70,6 +71,7 @@ pub fn all() -> Vec<Box<dyn Check>> {
         Box::<machines::Machines>::default(),
         Box::<admission::Admission>::default(),
         Box::<alarms::Alarms>::default(),
+        Box::<asked::Asked>::default(),
         Box::<carried::Carried>::default(),
         Box::<doors::Doors>::default(),
         Box::<i00_acknowledged_stays::I00>::default(),

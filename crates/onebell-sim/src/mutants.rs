@@ -41,8 +41,9 @@ mod alarms;
 mod batches;
 mod callbacks;
 mod list;
+mod restored;
 
 /// All of them, in the order of the list for people.
 pub fn all() -> impl Iterator<Item = &'static Mutant> {
-    list::JOBS.iter().chain(alarms::ALARMS).chain(callbacks::CALLBACKS).chain(batches::BATCHES)
+    list::JOBS.iter().chain(alarms::ALARMS).chain(callbacks::CALLBACKS).chain(restored::RESTORED).chain(batches::BATCHES)
 }

@@ -7,8 +7,8 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use onebell::model::{Key, RunId};
 use onebell::roles::scheduler;
-use onebell::store::{Actor, MessageVerdict, OperatorStore, Resolution, SchedulerStore, Trigger};
-use onebell::time::ManualTimer;
+use onebell::store::{Actor, MessageVerdict, OperatorStore, Question, Questioned, Resolution, SchedulerStore, Trigger};
+use onebell::time::{ManualTimer, Timer};
 
 use crate::executor::Hand;
 use crate::faulty::FaultyStore;
@@ -72,6 +72,34 @@ impl People {
             _ => Some(self.resume_all()),
         };
         self.hands.extend(act.map(Hand::new));
+    }
+
+    /// Somebody waits, and asks what may have gone on, as after a restore.
+    pub fn ask_after(&mut self, span: Duration) {
+        let (slots, store) = (self.ground.chance(500), Arc::clone(&self.store));
+        let (ground, timer) = (Arc::clone(&self.ground), Arc::clone(&self.timer));
+        let ask = async move {
+            timer.sleep(span).await;
+            let Ok(since) = store.scheduler_now().await else { return };
+            if slots {
+                drop(scheduler::skip_restored(store.as_ref() as &dyn SchedulerStore, jiff::tz::db()).await);
+            }
+            for _ in 0..40 {
+                match store.question(&Question { since, limit: 3, actor: somebody() }).await {
+                    Ok(Questioned::Asked { steps: 0, messages: 0 }) => break,
+                    Ok(Questioned::Live { .. }) => {
+                        ground.inner().tally.count("asked", "too early");
+                        break;
+                    }
+                    Ok(Questioned::Asked { steps, messages }) => {
+                        (0..steps).for_each(|_| ground.inner().tally.count("asked", "step"));
+                        (0..messages).for_each(|_| ground.inner().tally.count("asked", "message"));
+                    }
+                    Err(_) => {}
+                }
+            }
+        };
+        self.hands.push(Hand::new(ask.boxed()));
     }
 
     /// All jobs are paused: planning accounts for every slot up to now and goes no further.

@@ -21,6 +21,8 @@ use crate::place::Ended;
 use crate::replica::{Carries, Less, Replica};
 use crate::tally::Tally;
 
+/// For so long at least nobody is there when everybody is gone: longer than a lease.
+const HALT: Duration = Duration::from_secs(14);
 /// How many processes there are.
 const REPLICAS: usize = 3;
 
@@ -70,6 +72,7 @@ struct Fates {
     drain: u64,
     restart: u64,
     loaders: u64,
+    halt: u64,
 }
 
 /// Everything there is.
@@ -142,6 +145,7 @@ impl World {
             drain: level(&mut dice, &[0, 1, 4]),
             restart: if ground.is_file() { 3 } else { 0 },
             loaders: 0,
+            halt: 0,
         };
         let skewed = dice.chance(400);
         let skew = [0; REPLICAS].map(|_| if skewed { 600 + dice.below(900) } else { 990 + dice.below(20) });
@@ -149,6 +153,7 @@ impl World {
         let less = Less::of(&mut dice);
         let loaders = Loaders::of(ground, &mut dice, REPLICAS + 1);
         fates.loaders = if loaders.is_some() { 40 } else { 0 };
+        fates.halt = u64::from(dice.chance(120));
         Self {
             ground: Arc::clone(ground),
             processes: (0..REPLICAS).map(down).collect(),
@@ -253,7 +258,17 @@ impl World {
     fn fate(&mut self, drawn: u64) -> Result<bool, StoreError> {
         let fates = self.fates;
         let number = self.ground.inner().dice.index(REPLICAS);
-        let bounds = [fates.crash, fates.pause, fates.jump, fates.away, fates.people, fates.restart, fates.drain, fates.loaders];
+        let bounds = [
+            fates.crash,
+            fates.pause,
+            fates.jump,
+            fates.away,
+            fates.people,
+            fates.restart,
+            fates.drain,
+            fates.loaders,
+            fates.halt,
+        ];
         let mut sum = 0;
         let which = bounds.iter().position(|bound| {
             sum += bound;
@@ -278,7 +293,8 @@ impl World {
                     replica.ask_to_drain();
                 }
             }
-            Some(_) => self.loaders.iter_mut().for_each(Loaders::fate),
+            Some(7) => self.loaders.iter_mut().for_each(Loaders::fate),
+            Some(_) => self.halt(),
             None => return Ok(false),
         }
         Ok(true)
@@ -296,6 +312,21 @@ impl World {
         self.people.leave();
         self.loaders.iter_mut().for_each(Loaders::leave);
         self.ground.open_again(ended)
+    }
+
+    /// All are gone or frozen for longer than a lease, and somebody asks what may have gone on meanwhile.
+    fn halt(&mut self) {
+        self.ground.note(|| "everybody is gone or frozen for a while".to_owned());
+        self.ground.inner().tally.count("fault", "halt");
+        for number in 0..REPLICAS {
+            let until = self.elapsed + HALT + Duration::from_millis(self.ground.inner().dice.below(8_000));
+            if self.ground.chance(400) {
+                self.frozen[number] = until;
+            } else {
+                self.processes[number] = Process::Down { until };
+            }
+        }
+        self.people.ask_after(Duration::from_secs(11));
     }
 
     /// Somebody is frozen: often one that has asked for something, and for so long that it is no more when it hears of it.

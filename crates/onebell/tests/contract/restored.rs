@@ -12,6 +12,7 @@ use super::outbox::{accepted, asks};
 use super::world::{START, World};
 
 contract!(
+    a_step_that_is_asked_about_is_not_closed_by_what_it_delivered_before,
     i3_an_attempt_from_before_a_restore_changes_no_state,
     i9_a_message_that_may_have_gone_out_is_in_doubt_after_a_restore,
     a_run_that_ends_goes_on_to_its_end_after_a_restore,
@@ -131,6 +132,19 @@ async fn i9_a_message_that_may_have_gone_out_is_in_doubt_after_a_restore(world: 
     assert_eq!(resent, [("again".to_owned(), false), ("ready".to_owned(), true)]);
     world.close().await;
     assert_eq!(world.run_status(&run).await, "succeeded");
+}
+
+async fn a_step_that_is_asked_about_is_not_closed_by_what_it_delivered_before(world: World) {
+    world.in_doubt("m").await;
+    world.close().await;
+    let run = world.store.runs(&onebell::store::RunFilter { limit: 9, ..Default::default() }).await.unwrap().remove(0).id;
+    let run = RunId::from_text(run);
+    assert_eq!(world.run_status(&run).await, "parked");
+    world.store.retry_run(&run, &actor()).await.unwrap();
+    assert_eq!(world.restored().await, (1, 0));
+    world.store.resolve_message("m", MessageVerdict::Sent, &actor()).await.unwrap();
+    world.close().await;
+    assert_eq!(world.run_status(&run).await, "parked", "a person has to say what became of it");
 }
 
 async fn while_a_replica_lives_nothing_is_asked(world: World) {
