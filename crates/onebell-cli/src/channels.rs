@@ -64,18 +64,15 @@ fn pings(file: &JobFile) -> Result<Channels, String> {
 
 /// Of a success and of a failure.
 fn ping_addresses(config: &PingConfig, folder: &Path) -> Result<[Option<Target>; 2], String> {
-    let address = |address: &SecretRef| address.resolve(folder).map_err(|error| error.to_string());
-    let written = match config {
+    let one = |address: &Option<SecretRef>| address.as_ref().map(|address| target(address, folder)).transpose();
+    match config {
         PingConfig::Base(base) => {
-            let base = address(base)?;
-            [Some(base.clone()), Some(http::fail_below(&base))]
+            let success = target(base, folder)?;
+            let fail: Target = http::fail_below(&base.resolve(folder).map_err(|error| error.to_string())?).parse()?;
+            Ok([Some(success), Some(if base.is_secret() { fail.secret() } else { fail })])
         }
-        PingConfig::Each { success, fail } => {
-            [success.as_ref().map(&address).transpose()?, fail.as_ref().map(&address).transpose()?]
-        }
-    };
-    let [success, fail] = written.map(|written| written.map(|written| written.parse::<Target>()).transpose());
-    Ok([success?, fail?])
+        PingConfig::Each { success, fail } => Ok([one(success)?, one(fail)?]),
+    }
 }
 
 /// What each channel asks of its messages before they enter the outbox.
@@ -107,13 +104,22 @@ fn smtp_config(smtp: &jobfile::SmtpConfig, folder: &Path) -> Result<SmtpConfig, 
     Ok(config)
 }
 
+/// An address; of one that is named elsewhere only the host is shown.
+fn target(address: &SecretRef, folder: &Path) -> Result<Target, String> {
+    let target: Target = address.resolve(folder).map_err(|error| error.to_string())?.parse()?;
+    Ok(if address.is_secret() { target.secret() } else { target })
+}
+
 fn http_config(http: &jobfile::HttpConfig, folder: &Path) -> Result<HttpConfig, String> {
     let under = |key: &str, error: &dyn std::fmt::Display| format!("{key}: {error}");
-    let mut config = HttpConfig::new(http.url.parse().map_err(|error: String| under("url", &error))?);
+    let mut config = HttpConfig::new(target(&http.url, folder).map_err(|error| under("url", &error))?);
     config.method = http.method.parse().map_err(|_| "method: none".to_owned())?;
     if let Some(secret) = &http.secret {
         let secret = secret.resolve(folder).map_err(|error| under("secret", &error))?;
         config.signer = Some(Signer::new(&secret).map_err(|error| under("secret", &error))?);
+    }
+    if config.url.is_exposed() && http.headers.values().any(SecretRef::is_secret) {
+        return Err("url: the secrets of its headers would cross the network in the clear; name an https:// address".to_owned());
     }
     for (name, value) in &http.headers {
         let value = value.resolve(folder).map_err(|error| under(&format!("headers.{name}"), &error))?;

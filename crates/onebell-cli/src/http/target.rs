@@ -17,12 +17,20 @@ pub struct Target {
     pub(super) authority: String,
     /// Path and query.
     pub(super) path: String,
+    /// Its path is a secret: only host and port are shown.
+    pub(super) is_secret: bool,
 }
 
 impl Target {
     /// Its host, in lower case and without brackets.
     pub fn host(&self) -> &str {
         &self.host
+    }
+
+    /// The same, whose path is shown to nobody: it is what the receiver knows its senders by.
+    #[must_use]
+    pub fn secret(self) -> Self {
+        Self { is_secret: true, ..self }
     }
 
     /// Whether nobody on the way can read it.
@@ -56,7 +64,8 @@ impl Target {
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let scheme = if self.https { "https" } else { "http" };
-        write!(f, "{scheme}://{}{}", self.authority, self.path.split('?').next().unwrap_or_default())
+        let path = if self.is_secret { "/…" } else { self.path.split('?').next().unwrap_or_default() };
+        write!(f, "{scheme}://{}{path}", self.authority)
     }
 }
 
@@ -110,7 +119,7 @@ impl FromStr for Target {
         let authority = if port == usual { shown } else { format!("{shown}:{port}") };
         let path = uri.path_and_query().map_or("/", |path| path.as_str());
         let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
-        Ok(Self { https, host, port, authority, path })
+        Ok(Self { https, host, port, authority, path, is_secret: false })
     }
 }
 

@@ -11,13 +11,13 @@ const SECRET: &str = "s3cr3t-ß-123";
 /// What no store, log or argument may hold: the value, its base64 behind any other text, and what an URL and JSON make of it.
 const FORMS: [&str; 7] = ["3cr3t-", SECRET, "NjcjN0LcOfLTEy", "Y3IzdC3Dny0xM", "NyM3Qtw58tMTI", "%C3%9F-123", "\\u00df-123"];
 
-fn jobs(alarms: &Receiver, mirror: &Receiver, mail: u16) -> String {
-    let (alarms, mirror) = (alarms.address(), mirror.address());
+fn jobs(mirror: &Receiver, mail: u16) -> String {
+    let mirror = mirror.address();
     format!(
         r#"
 [channels.ops]
 kind = "http"
-url = "http://{alarms}/"
+url = {{ file = "ops-url" }}
 
 [channels.hook]
 kind = "http"
@@ -157,9 +157,10 @@ async fn k15_05_a_secret_is_in_no_row_log_or_error() {
     let keeping = Behaviour { keep_body: true, ..Behaviour::default() };
     let alarms = Receiver::start(([127, 0, 0, 1], 0), keeping).await.unwrap();
     let mirror = Receiver::start(([127, 0, 0, 1], 0), mirroring()).await.unwrap();
-    let site = Site::new(Place::Sqlite, &jobs(&alarms, &mirror, mail_server())).await;
+    let site = Site::new(Place::Sqlite, &jobs(&mirror, mail_server())).await;
     site.write("echo.sh", ECHO);
     site.write("password", format!("{SECRET}\n"));
+    site.write("ops-url", format!("http://{}/s3cr3t-hook\n", alarms.address()));
     let bearer = format!("Bearer {SECRET}");
     let env = [("SECRET", SECRET), ("BEARER", &bearer), ("ONEBELL_LOG", "trace")];
     let replica = site.replica_with("a", &["-vv"], &env);
@@ -202,12 +203,37 @@ async fn k15_05_a_secret_is_in_no_row_log_or_error() {
     for record in alarms.records() {
         clean("an alarm", &record.body.unwrap());
     }
-    let kept: Vec<_> =
-        files(site.folder()).into_iter().filter(|(name, _)| !name.ends_with("echo.sh") && !name.ends_with("password")).collect();
+    let is_theirs = |name: &str| ["echo.sh", "password", "ops-url"].iter().any(|own| name.ends_with(own));
+    let kept: Vec<_> = files(site.folder()).into_iter().filter(|(name, _)| !is_theirs(name)).collect();
     assert!(kept.iter().any(|(name, bytes)| name.ends_with("a.log") && !bytes.is_empty()), "the log was looked through");
     for (name, bytes) in kept {
         clean(&name, &bytes);
     }
+}
+
+/// Whoever knows such an address may send to it.
+#[tokio::test(flavor = "multi_thread")]
+async fn k15_05_of_an_address_that_is_a_secret_only_the_host_is_shown() {
+    let message =
+        "retry = { attempts = 1 }\nmessage = { channel = \"chat\", key = \"{{ run.id }}\", json = '{\"text\": \"hi\"}' }\n";
+    let jobs = format!("[channels.chat]\nkind = \"http\"\nurl = {{ file = \"chat-url\" }}\n[jobs.say]\n{message}");
+    let site = Site::new(Place::Sqlite, &jobs).await;
+    let idle = ["run", "--until-idle"];
+    site.onebell(&idle).ended(2).complains(&["channel \"chat\": url", "chat-url"]);
+    site.write("chat-url", "ftp://example.com/s3cr3t-hook\n");
+    let told = site.onebell(&idle).ended(2).complains(&["channel \"chat\": url", "https://"]);
+    clean("run", told.stderr.as_bytes());
+    site.write("chat-url", "http://127.0.0.1:1/s3cr3t-hook?token=s3cr3t-token\n");
+    site.run_once("say", "k");
+    let listed = site.onebell(&["outbox", "list", "--format", "json"]).ended(0);
+    clean("outbox list", &listed.stdout);
+    assert!(listed.out().contains("no connection to http://127.0.0.1:1/…"), "{}", listed.out());
+    let receiver = Receiver::start(([127, 0, 0, 1], 0), Behaviour::default()).await.unwrap();
+    site.write("chat-url", format!("http://{}/s3cr3t-hook", receiver.address()));
+    let key = listed.json()["messages"][0]["key"].as_str().unwrap().to_owned();
+    site.onebell(&["outbox", "resolve", &key, "--as", "resend"]).ended(0);
+    site.until_idle();
+    assert_eq!(receiver.records().len(), 1);
 }
 
 /// Also where the database cannot be had, and every error speaks of it.

@@ -42,7 +42,7 @@ timeout = "5s"
 "#,
     ));
     let ChannelConfig::Http(ops) = &file.channels["ops"] else { panic!("{file:?}") };
-    assert_eq!((ops.url.as_str(), ops.method.as_str()), ("https://example.com/hook", "PUT"));
+    assert_eq!((&ops.url, ops.method.as_str()), (&SecretRef::Text("https://example.com/hook".to_owned()), "PUT"));
     assert_eq!((ops.window, ops.timeout), (Some(Duration::from_secs(20)), Some(Duration::from_secs(5))));
     assert_eq!(ops.ask.as_deref(), Some("https://api.example.com/hooks/{{ key }}"));
     assert_eq!(file.secrets, [SecretRef::Env("HOOK_SECRET".into()), SecretRef::File("token".into())]);

@@ -14,6 +14,7 @@ use crate::answer::Failure;
 use crate::jobfile::{ChannelConfig, HttpConfig, SmtpConfig, Tls};
 use crate::mailbox::{Behaviour, Hold, HookAction, Mailbox, Phase as MailPhase, PhaseEvent};
 use crate::receiver::{self, Receiver};
+use crate::secret::SecretRef;
 
 /// Whose domain the Message-IDs carry.
 pub(super) const FROM_DOMAIN: &str = "chaos.onebell.test";
@@ -67,7 +68,7 @@ impl Ports {
                 timeout: None,
             }),
             ChannelConfig::Http(_) => ChannelConfig::Http(HttpConfig {
-                url: format!("http://127.0.0.1:{}/{replica}", self.webhooks),
+                url: SecretRef::Text(format!("http://127.0.0.1:{}/{replica}", self.webhooks)),
                 method: "POST".to_owned(),
                 secret: None,
                 headers: Default::default(),

@@ -48,7 +48,13 @@ pub static HOOK_KEYS: Section = Section {
     meaning: "`kind = \"http\"`: an address that is told.",
     keys: &[
         key("kind", Word(|| words(&["http"])), Refused, "webhooks", "\"http\""),
-        key("url", Text, Refused, "where every message of this channel goes", "\"https://ops.example.com/hooks\""),
+        key(
+            "url",
+            SECRET,
+            Refused,
+            "where every message of this channel goes; of a secret one only the host is shown",
+            "\"https://ops.example.com/hooks\"",
+        ),
         key("method", Word(|| words(METHODS)), Same("\"POST\""), "of the request", "\"PUT\""),
         SIGNED,
         key("headers", ByName(&SECRET), Nothing, "sent with each message", "{ Authorization = { env = \"OPS_TOKEN\" } }"),

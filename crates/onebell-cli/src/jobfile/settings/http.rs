@@ -20,7 +20,7 @@ pub(in crate::jobfile) const METHODS: &[&str] = &["POST", "PUT", "PATCH"];
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HttpConfig {
     /// Where they go.
-    pub url: String,
+    pub url: SecretRef,
     /// `POST`, `PUT` or `PATCH`.
     pub method: String,
     /// Signs them.
@@ -45,13 +45,14 @@ impl HttpConfig {
     /// Values that must not be shown: a header that is written down may be a password all the same.
     pub(super) fn secrets(&self) -> Vec<SecretRef> {
         let named = self.headers.values().filter(|value| value.is_secret());
-        self.secret.iter().chain(named).cloned().collect()
+        let url = Some(&self.url).filter(|url| url.is_secret());
+        self.secret.iter().chain(named).chain(url).cloned().collect()
     }
 }
 
 pub(super) fn read(fields: &Fields<'_>) -> Option<HttpConfig> {
     let flaws = fields.flaws;
-    let target = fields.need("url", "\"https://example.com/hook\"", url);
+    let target = fields.need("url", "\"https://example.com/hook\"", |node| url(node, flaws));
     let headers = fields.read("headers", |node| {
         headers(node, flaws, |_, node| {
             let value = secret(node, flaws)?;
@@ -69,9 +70,9 @@ pub(super) fn read(fields: &Fields<'_>) -> Option<HttpConfig> {
     });
     let headers = headers.unwrap_or_default();
     let ask = fields.read("ask", ask);
-    refuse_in_the_clear(fields, &headers, target.as_deref(), ask.as_deref());
+    refuse_in_the_clear(fields, &headers, target.as_ref().and_then(written), ask.as_deref());
     let config = HttpConfig {
-        url: target.unwrap_or_default(),
+        url: target.unwrap_or_else(|| SecretRef::Text(String::new())),
         method: fields.read("method", word(METHODS)).unwrap_or("POST").to_owned(),
         secret: fields.read("secret", |node| signing(node, flaws)),
         headers,
@@ -96,7 +97,7 @@ pub(super) fn read(fields: &Fields<'_>) -> Option<HttpConfig> {
 fn refuse_unlisted(fields: &Fields<'_>, config: &HttpConfig) {
     let Some(hosts) = &config.allow_hosts else { return };
     let asked = config.ask.as_ref().map(|ask| ask.replace("{{", "").replace("}}", "").replace(' ', ""));
-    for (key, written) in [("url", Some(config.url.clone())), ("ask", asked)] {
+    for (key, written) in [("url", written(&config.url).map(str::to_owned)), ("ask", asked)] {
         let Some(target) = written.and_then(|written| written.parse::<Target>().ok()) else { continue };
         if let Err(wrong) = Route::listed(hosts, target.host()) {
             let at = fields.key_span(key).unwrap_or(fields.span.clone());
@@ -116,13 +117,21 @@ fn refuse_in_the_clear(fields: &Fields<'_>, headers: &BTreeMap<String, SecretRef
     }
 }
 
-fn url(node: &Node<'_>) -> Read<String> {
-    let found = text(node)?;
-    if found.contains("{{") {
-        let remedy = "write the address out; what differs between messages goes into json, body or headers";
-        return Err(Flaw::new(node.span(), "a channel's url is the same for every message", remedy));
+/// What is written down is judged at once; what is named, by the replica that has it.
+fn url<'t>(node: &'t Node<'t>, flaws: &'t Flaws) -> Read<SecretRef> {
+    let found = secret(node, flaws)?;
+    match written(&found) {
+        Some(text) if text.contains("{{") => {
+            let remedy = "write the address out; what differs between messages goes into json, body or headers";
+            Err(Flaw::new(node.span(), "a channel's url is the same for every message", remedy))
+        }
+        Some(text) => text.parse::<Target>().map(|_| found.clone()).map_err(|wrong| Flaw::new(node.span(), wrong, "")),
+        None => Ok(found),
     }
-    found.parse::<Target>().map(|_| found).map_err(|wrong| Flaw::new(node.span(), wrong, ""))
+}
+
+fn written(value: &SecretRef) -> Option<&str> {
+    if let SecretRef::Text(text) = value { Some(text) } else { None }
 }
 
 fn ask(node: &Node<'_>) -> Read<String> {
