@@ -137,7 +137,7 @@ impl JobFile {
 
     /// The secret values that can be had on this replica now; what cannot is said where it is used.
     pub fn secret_values(&self) -> Vec<String> {
-        let values = self.secrets.iter().filter_map(|secret| secret.resolve(&self.folder).ok());
+        let values = self.secrets.iter().filter_map(|secret| secret.bare().resolve(&self.folder).ok());
         values.filter(|value| !value.is_empty()).collect()
     }
 }

@@ -18,6 +18,13 @@ pub enum SecretRef {
     Env(String),
     /// In this file of the replica; one line end at its end is not part of it.
     File(PathBuf),
+    /// One of these behind a text that is no secret, such as `Bearer `.
+    Prefixed {
+        /// The text.
+        prefix: String,
+        /// What follows.
+        value: Box<SecretRef>,
+    },
 }
 
 /// A value that is not where it should be.
@@ -53,7 +60,13 @@ impl SecretRef {
                 let line = text.strip_suffix('\n').unwrap_or(&text);
                 Ok(line.strip_suffix('\r').unwrap_or(line).to_owned())
             }
+            Self::Prefixed { prefix, value } => Ok(format!("{prefix}{}", value.resolve(folder)?)),
         }
+    }
+
+    /// The part of it that is to be kept out of logs.
+    pub fn bare(&self) -> &Self {
+        if let Self::Prefixed { value, .. } = self { value } else { self }
     }
 
     /// Whether the value is elsewhere, and so to be kept out of logs.
@@ -69,6 +82,7 @@ impl fmt::Debug for SecretRef {
             Self::Text(_) => f.write_str("Text(…)"),
             Self::Env(name) => f.debug_tuple("Env").field(name).finish(),
             Self::File(path) => f.debug_tuple("File").field(path).finish(),
+            Self::Prefixed { value, .. } => f.debug_tuple("Prefixed").field(value).finish(),
         }
     }
 }

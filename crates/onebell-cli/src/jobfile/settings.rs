@@ -345,15 +345,20 @@ pub(super) fn secret<'t>(node: &'t Node<'t>, flaws: &'t Flaws) -> Read<SecretRef
         },
         DeValue::Table(_) => {
             let fields = Fields::open(node, &keys::SECRET, flaws)?;
-            let (env, file) = (fields.read("env", name), fields.read("file", name));
+            let (env, file, prefix) = (fields.read("env", name), fields.read("file", name), fields.read("prefix", text));
             fields.finish();
-            match (env, file) {
-                (Some(env), None) => Ok(SecretRef::Env(env)),
-                (None, Some(file)) => Ok(SecretRef::File(file.into())),
+            let value = match (env, file) {
+                (Some(env), None) => SecretRef::Env(env),
+                (None, Some(file)) => SecretRef::File(file.into()),
                 _ => {
-                    Err(Flaw::new(node.span(), "expected one of env and file", "write { env = \"NAME\" } or { file = \"PATH\" }"))
+                    let remedy = "write { env = \"NAME\" } or { file = \"PATH\" }";
+                    return Err(Flaw::new(node.span(), "expected one of env and file", remedy));
                 }
-            }
+            };
+            Ok(match prefix.filter(|prefix| !prefix.is_empty()) {
+                Some(prefix) => SecretRef::Prefixed { prefix, value: Box::new(value) },
+                None => value,
+            })
         }
         other => Err(expected("a string, { env = \"NAME\" } or { file = \"PATH\" }", other, node.span())),
     }

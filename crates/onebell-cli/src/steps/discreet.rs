@@ -32,7 +32,7 @@ impl Discreet {
 
     fn values(&self) -> Vec<String> {
         let mut values = self.at_start.clone();
-        for value in self.secrets.iter().filter_map(|secret| secret.resolve(&self.folder).ok()) {
+        for value in self.secrets.iter().filter_map(|secret| secret.bare().resolve(&self.folder).ok()) {
             if !value.is_empty() && !values.contains(&value) {
                 values.push(value);
             }

@@ -23,7 +23,7 @@ url = {{ file = "ops-url" }}
 kind = "http"
 url = "http://{mirror}/hook"
 secret = {{ env = "SECRET" }}
-headers = {{ Authorization = {{ env = "BEARER" }} }}
+headers = {{ Authorization = {{ env = "SECRET", prefix = "Bearer " }} }}
 
 [channels.mail]
 kind = "smtp"
@@ -55,7 +55,7 @@ env = {{ TOKEN = {{ env = "SECRET" }} }}
 http = {{ url = "http://{mirror}/", headers = {{ Authorization = {{ env = "BEARER" }} }} }}
 
 [jobs.answered]
-http = {{ url = "http://{mirror}/", headers = {{ Authorization = {{ env = "BEARER" }} }}, expect = [422], output = true }}
+http = {{ url = "http://{mirror}/", headers = {{ Authorization = {{ env = "SECRET", prefix = "Bearer " }} }}, expect = [422], output = true }}
 
 [jobs.post]
 message = {{ channel = "hook", key = "k", body = "b" }}
@@ -216,8 +216,10 @@ async fn k15_05_a_secret_is_in_no_row_log_or_error() {
 async fn k15_05_of_an_address_that_is_a_secret_only_the_host_is_shown() {
     let message =
         "retry = { attempts = 1 }\nmessage = { channel = \"chat\", key = \"{{ run.id }}\", json = '{\"text\": \"hi\"}' }\n";
-    let jobs = format!("[channels.chat]\nkind = \"http\"\nurl = {{ file = \"chat-url\" }}\n[jobs.say]\n{message}");
+    let token = "headers = { Authorization = { file = \"token\", prefix = \"Bearer \" } }";
+    let jobs = format!("[channels.chat]\nkind = \"http\"\nurl = {{ file = \"chat-url\" }}\n{token}\n[jobs.say]\n{message}");
     let site = Site::new(Place::Sqlite, &jobs).await;
+    site.write("token", "s3cr3t-token\n");
     let idle = ["run", "--until-idle"];
     site.onebell(&idle).ended(2).complains(&["channel \"chat\": url", "chat-url"]);
     site.write("chat-url", "ftp://example.com/s3cr3t-hook\n");
@@ -233,7 +235,8 @@ async fn k15_05_of_an_address_that_is_a_secret_only_the_host_is_shown() {
     let key = listed.json()["messages"][0]["key"].as_str().unwrap().to_owned();
     site.onebell(&["outbox", "resolve", &key, "--as", "resend"]).ended(0);
     site.until_idle();
-    assert_eq!(receiver.records().len(), 1);
+    let [sent] = receiver.records().try_into().unwrap();
+    assert!(sent.headers.contains(&("authorization".to_owned(), "Bearer s3cr3t-token".to_owned())), "{:?}", sent.headers);
 }
 
 /// Also where the database cannot be had, and every error speaks of it.

@@ -87,6 +87,7 @@ impl Place {
             "webhook" => HOOK.to_vec(),
             "rrule" => vec![("rule", "\"FREQ=DAILY\""), ("start", "\"2026-12-01T09:00\"")],
             "notify" => vec![("channel", "\"mail\""), ("to", "\"a@example.com\""), ("on", "[\"failed\", \"skipped\"]")],
+            "secret" if is("prefix") => vec![("env", "\"SMTP_PASSWORD\"")],
             _ => Vec::new(),
         }
     }

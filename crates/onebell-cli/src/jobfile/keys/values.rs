@@ -114,6 +114,7 @@ pub static SECRET_KEYS: Section = Section {
     keys: &[
         key("env", Name, Nothing, "a variable of the replica", "\"SMTP_PASSWORD\""),
         key("file", Name, Nothing, "a file on the replica; a line end after it is not part of it", "\"/run/secrets/smtp\""),
+        key("prefix", Text, Nothing, "a text before the value, which is no secret", "\"Bearer \""),
     ],
 };
 

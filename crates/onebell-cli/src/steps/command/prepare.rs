@@ -63,7 +63,7 @@ pub(super) async fn prepare(step: &CommandStep, settings: &CommandSettings, cont
     for (name, value) in &step.env {
         let resolved = value.resolve(&settings.folder).map_err(|error| retry(format!("env.{name}: {error}")))?;
         if value.is_secret() {
-            secrets.push(resolved.clone());
+            secrets.extend(value.bare().resolve(&settings.folder));
         }
         env.push((name.into(), resolved.into()));
     }

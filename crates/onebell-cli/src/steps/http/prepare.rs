@@ -64,7 +64,7 @@ enum Wrong {
 fn names_rows(step: &HttpStep) -> bool {
     let texts = step.headers.values().filter_map(|value| match value {
         SecretRef::Text(text) => Some(text.as_str()),
-        SecretRef::Env(_) | SecretRef::File(_) => None,
+        SecretRef::Env(_) | SecretRef::File(_) | SecretRef::Prefixed { .. } => None,
     });
     let body = step.body.iter().map(|body| body.template.as_str());
     step.input.is_some() || texts.chain(body).chain([step.url.as_str()]).any(|text| text.contains("rows"))
@@ -137,6 +137,6 @@ fn route(step: &HttpStep, settings: &HttpSettings, encrypted: bool) -> Result<Ro
 
 fn resolved(named: &SecretRef, settings: &HttpSettings, what: &str, secrets: &mut Vec<String>) -> Result<String, Wrong> {
     let value = named.resolve(&settings.folder).map_err(|error| Wrong::Passing(format!("{what}: {error}")))?;
-    secrets.push(value.clone());
+    secrets.extend(named.bare().resolve(&settings.folder));
     Ok(value)
 }
