@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::site::{LIMIT, Place, Process, Site};
 
-const FEW: [&str; 9] = ["bench", "--steps", "40", "--items", "1200", "--starts", "3", "--concurrency", "4"];
+const FEW: [&str; 9] = ["bench", "--steps", "10", "--items", "300", "--starts", "2", "--concurrency", "4"];
 const JOB: &str = "[jobs.work]\ncommand = [\"true\"]\n";
 
 /// What is left of a bench: its folders, and the databases that name its process.
@@ -43,8 +43,9 @@ fn code(process: &mut Process) -> Option<i32> {
     ended.unwrap().code()
 }
 
-async fn the_numbers_come_alone_under_their_names(place: Place) {
-    let site = Site::new(place, "").await;
+async fn the_numbers_come_alone_under_their_names_and_no_database_is_made(place: Place) {
+    let site = Site::new(place, JOB).await;
+    let before = tables(&site).await;
     let all = site.onebell(&[&FEW[..], &["--format", "json"]].concat()).ended(0).json();
     for name in ["steps_per_s", "items_per_s", "limit_steps_per_s", "limit_items_per_s", "steps_ratio", "items_ratio"] {
         assert!(all[name].as_f64().is_some_and(|number| number > 0.0), "{name}: {all:#}");
@@ -53,7 +54,7 @@ async fn the_numbers_come_alone_under_their_names(place: Place) {
     assert!(start("p50") >= 0.0 && start("p50") <= start("p99"), "{all:#}");
     assert_eq!(
         ["steps", "items", "starts", "replicas", "concurrency"].map(|name| all[name].as_u64().unwrap()),
-        [40, 1200, 3, 1, 4],
+        [10, 300, 2, 1, 4],
         "{all:#}"
     );
     let (kind, synced) = match place {
@@ -61,6 +62,7 @@ async fn the_numbers_come_alone_under_their_names(place: Place) {
         Place::Postgres(_) => ("postgres", site.sql("SHOW fsync").await == [["on"]]),
     };
     assert_eq!((&all["database"]["kind"], &all["fsync"]), (&kind.into(), &synced.into()), "{all:#}");
+    assert_eq!((tables(&site).await, std::fs::read_dir(site.folder()).unwrap().count()), (before, 1));
 }
 
 async fn people_read_the_limit_beside_the_number_and_a_warning_where_no_disk_is_waited_for(place: Place) {
@@ -71,7 +73,7 @@ async fn people_read_the_limit_beside_the_number_and_a_warning_where_no_disk_is_
         "RATIO",
         "/s",
         "start of a request: half within",
-        "2 replicas of 4 steps at once; medians of 3 rounds of 40 steps and 1200 records; 3 starts",
+        "2 replicas of 4 steps at once; medians of 3 rounds of 10 steps and 300 records; 2 starts",
         "The limit is what this database did in the same minutes",
     ]);
     assert_eq!(answer.out().contains("every commit waits for the disk"), !answer.stderr.contains("these numbers flatter"));
@@ -86,12 +88,8 @@ async fn tables(site: &Site) -> Vec<Vec<String>> {
     }
 }
 
-async fn the_named_database_is_not_touched_and_not_even_made(place: Place) {
+async fn a_database_with_work_in_it_is_not_touched(place: Place) {
     let site = Site::new(place, JOB).await;
-    let (before, listed) = (tables(&site).await, std::fs::read_dir(site.folder()).unwrap().count());
-    site.onebell(&FEW).ended(0);
-    assert_eq!((tables(&site).await, std::fs::read_dir(site.folder()).unwrap().count()), (before, listed));
-    // One that is at work.
     let run = site.run_once("work", "k");
     let look = |site: &Site| -> [Value; 4] {
         ["status", "runs", "jobs", "batches"].map(|of| site.onebell(&[of, "--format", "json"]).ended(0).json())
@@ -105,16 +103,21 @@ async fn the_named_database_is_not_touched_and_not_even_made(place: Place) {
 }
 
 async fn whoever_interrupts_it_finds_nothing_left(place: Place) {
-    for (signal, more) in [(Signal::INT, ["--items", "1000000"]), (Signal::TERM, ["--starts", "10000"])] {
+    for (signal, [steps, items, starts]) in [
+        (Signal::INT, ["--steps=1", "--items=1000000", "--starts=1"]),
+        (Signal::TERM, ["--steps=1", "--items=1", "--starts=10000"]),
+    ] {
         let site = Site::new(place, "").await;
-        let (mut bench, process) = start(&site, &[&["bench", "--steps", "10", "--items", "10"][..], &more].concat());
+        let (mut bench, process) = start(&site, &["bench", steps, items, starts]);
         // Far enough to have something: the file that it reads is there.
         let there = |folder: &str| {
             let entries = std::fs::read_dir(site.path(folder)).unwrap().map(|entry| entry.unwrap().path());
             entries.filter(|path| path.join("records.ndjson").exists()).count() == 1
         };
-        site.until("it is at work", || there("") || there("tmp"));
-        assert!(bench.ended().is_none(), "{}", site.read("bench.log"));
+        site.until("it is at work", || {
+            assert!(bench.ended().is_none(), "{}", site.read("bench.log"));
+            there("") || there("tmp")
+        });
         bench.signal(signal);
         assert_eq!(code(&mut bench), Some(1), "{}", site.read("bench.log"));
         assert!(site.read("bench.log").contains("interrupted"), "{}", site.read("bench.log"));
@@ -123,9 +126,9 @@ async fn whoever_interrupts_it_finds_nothing_left(place: Place) {
 }
 
 crate::everywhere!(
+    a_database_with_work_in_it_is_not_touched,
     people_read_the_limit_beside_the_number_and_a_warning_where_no_disk_is_waited_for,
-    the_named_database_is_not_touched_and_not_even_made,
-    the_numbers_come_alone_under_their_names,
+    the_numbers_come_alone_under_their_names_and_no_database_is_made,
     whoever_interrupts_it_finds_nothing_left,
 );
 
@@ -140,7 +143,9 @@ fn nothing_is_measured_where_a_number_or_a_place_is_wrong() {
     }
     site.onebell(&["bench", "--database", "sqlite:none/a.db"]).ended(2).complains(&["none", "make that folder"]);
     site.onebell(&["bench", "--database", "mysql://h/d"]).ended(2).complains(&["postgres://"]);
-    site.onebell(&["bench", "--database", "postgres://127.0.0.1:1/none"]).ended(2).complains(&["bench cannot", "start the server"]);
+    site.onebell(&["bench", "--database", "postgres://127.0.0.1:1/none"])
+        .ended(2)
+        .complains(&["bench cannot", "start the server"]);
     assert_eq!(std::fs::read_dir(site.folder()).unwrap().count(), 0);
 }
 

@@ -1,11 +1,18 @@
 //! Where it is measured: a folder of its own on the disk of the database's file, or a database of its own on the server.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use onebell::time::{SystemTimer, Timer};
 use tempfile::TempDir;
 
 use crate::answer::Failure;
 use crate::database::{Database, ScratchDatabase};
+
+/// So often, and between two times, a folder is removed that does not stay empty.
+const TRIES: u32 = 100;
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// Goes away with this value; a server's database by [`Place::clear`].
 pub(super) struct Place {
@@ -50,10 +57,25 @@ impl Place {
             Some(scratch) => scratch.remove().await,
             None => Ok(()),
         };
-        let folder = self.folder.path().to_owned();
-        let closed =
-            self.folder.close().map_err(|error| Failure::usage(format!("{} could not be removed: {error}", folder.display())));
-        dropped.and(closed)
+        let removed = remove(self.folder.path()).await;
+        dropped.and(removed)
+    }
+}
+
+/// A thread that was given up may still be about to make a file in it: it is tried again for a moment.
+async fn remove(folder: &Path) -> Result<(), Failure> {
+    let mut tries = 0;
+    loop {
+        match std::fs::remove_dir_all(folder) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                tries += 1;
+                if tries > TRIES {
+                    return Err(Failure::usage(format!("{} could not be removed: {error}; remove it", folder.display())));
+                }
+                SystemTimer.sleep(PAUSE).await;
+            }
+            _ => return Ok(()),
+        }
     }
 }
 
