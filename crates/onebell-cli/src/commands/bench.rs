@@ -43,7 +43,7 @@ pub async fn bench(common: &Common, args: &Bench) -> Answer {
 
 async fn measure(place: &Place, args: &Bench) -> Result<Report, Failure> {
     let progress = Progress::new();
-    let limit = Limit::open(place, args).await?;
+    let limit = Limit::of(place, args);
     let facts = facts::of(place).await?;
     facts.warn();
     let file = load::write(place, args)?;

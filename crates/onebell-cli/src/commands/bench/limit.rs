@@ -25,27 +25,17 @@ pub(super) struct Limit {
 
 enum Raw {
     Sqlite(PathBuf),
-    /// Two for each replica: it claims on one connection while it settles on the other.
-    Postgres(Vec<Client>),
+    Postgres { url: String, replicas: usize },
 }
 
 impl Limit {
-    pub(super) async fn open(place: &Place, args: &Bench) -> Result<Self, Failure> {
-        let in_hand = usize::try_from(args.concurrency).unwrap_or(SET_MAX);
+    pub(super) fn of(place: &Place, args: &Bench) -> Self {
+        let replicas = usize::try_from(args.replicas).unwrap_or(1);
         let database = match place.database() {
             Database::Sqlite(_) => Raw::Sqlite(place.path("limit.db")),
-            Database::Postgres(url) => {
-                let mut clients = Vec::new();
-                for _ in 0..args.replicas * 2 {
-                    let client = PostgresStore::builder(url).client().await?;
-                    // As the store does for each of its transactions, whatever the server's own word is.
-                    client.batch_execute("SET synchronous_commit = on").await.map_err(told)?;
-                    clients.push(client);
-                }
-                Raw::Postgres(clients)
-            }
+            Database::Postgres(url) => Raw::Postgres { url: url.clone(), replicas },
         };
-        Ok(Self { database, in_hand })
+        Self { database, in_hand: usize::try_from(args.concurrency).unwrap_or(SET_MAX) }
     }
 
     /// Steps per second.
@@ -55,11 +45,11 @@ impl Limit {
             Raw::Sqlite(path) => {
                 alone(path.clone(), move |connection, goes_on| sqlite::steps(connection, steps, set, goes_on)).await
             }
-            Raw::Postgres(clients) => {
-                // With few steps in hand one caller with all of them does more, with many two with half of them.
-                let half = clients.len().div_ceil(2);
-                let one = postgres::steps(&clients[..half], steps, set).await.map_err(told)?;
-                let two = postgres::steps(clients, steps, self.in_hand.div_ceil(2).min(SET_MAX)).await.map_err(told)?;
+            Raw::Postgres { url, replicas } => {
+                // A replica claims on one connection while it settles on another: then each has half of what is in hand.
+                let callers = callers(url, replicas * 2).await?;
+                let one = postgres::steps(&callers[..*replicas], steps, set).await.map_err(told)?;
+                let two = postgres::steps(&callers, steps, self.in_hand.div_ceil(2).min(SET_MAX)).await.map_err(told)?;
                 Ok(one.max(two))
             }
         }
@@ -75,8 +65,8 @@ impl Limit {
                 };
                 alone(path.clone(), work).await
             }
-            Raw::Postgres(clients) => {
-                let Some(client) = clients.first() else { return Err(told("nobody calls")) };
+            Raw::Postgres { url, .. } => {
+                let client = &caller(url).await?;
                 postgres::make_ledger(client).await.map_err(told)?;
                 postgres::insert(client, &scope, 0..items).await.map_err(told)
             }
@@ -86,6 +76,21 @@ impl Limit {
 
 fn told(error: impl std::fmt::Display) -> Failure {
     Failure::usage(format!("the database's limit could not be measured: {error}"))
+}
+
+async fn callers(url: &str, count: usize) -> Result<Vec<Client>, Failure> {
+    let mut callers = Vec::new();
+    for _ in 0..count {
+        callers.push(caller(url).await?);
+    }
+    Ok(callers)
+}
+
+async fn caller(url: &str) -> Result<Client, Failure> {
+    let client = PostgresStore::builder(url).client().await?;
+    // As the store does for each of its transactions, whatever the server's own word is.
+    client.batch_execute("SET synchronous_commit = on").await.map_err(told)?;
+    Ok(client)
 }
 
 /// Says stop to a thread whose answer nobody waits for any longer.
