@@ -6,19 +6,15 @@
 #![expect(clippy::disallowed_methods, reason = "a bench reads the real clock")]
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a bench that cannot go on ends; its numbers are its answer")]
 
-use std::fs::File;
-use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
-use futures_util::SinkExt;
-use hyper::body::Bytes;
+use onebell_cli::limit::records::{fingerprint, key, payload, write};
+use onebell_cli::limit::{postgres, sqlite};
 use rusqlite::Connection;
 use tokio_postgres::{Client, NoTls};
 
-/// As `apply` commits them unless it is told otherwise.
-const CHUNK: usize = 1_000;
 const ROUNDS: usize = 3;
 /// Measured over a ledger of some size.
 const NEXT: usize = 50_000;
@@ -69,11 +65,7 @@ struct Bench {
 impl Bench {
     fn file(&self, name: &str, from: usize, count: usize) -> std::path::PathBuf {
         let path = self.folder.join(name);
-        let mut file = BufWriter::new(File::create(&path).unwrap());
-        for n in from..from + count {
-            writeln!(file, "{}", payload(n)).unwrap();
-        }
-        file.flush().unwrap();
+        write(&path, from..from + count).unwrap();
         path
     }
 
@@ -122,57 +114,9 @@ impl Bench {
     }
 }
 
-/// Identities in no order, as people's are.
-fn key(n: usize) -> String {
-    format!("E{:016x}", (n as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15))
-}
-
-fn payload(n: usize) -> String {
-    format!(
-        "{{\"event_id\":\"{}\",\"customer\":\"C{:05}\",\"amount_cents\":{},\"note\":\"payment {n}\"}}",
-        key(n),
-        n % 10_000,
-        n % 5_000
-    )
-}
-
-/// A fingerprint's size and randomness, without its cost.
-fn fingerprint(n: usize) -> String {
-    (0..4).map(|part| format!("{:016x}", (n as u64 * 4 + part).wrapping_mul(0xD6E8_FEB8_6659_FD93))).collect()
-}
-
 /// The raw chunked insert: what is parsed already goes into a table of the ledger's shape.
 fn sqlite_limit(path: &Path, records: usize) -> f64 {
-    let mut connection = Connection::open(path).unwrap();
-    connection
-        .execute_batch(
-            "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; \
-             CREATE TABLE ledger (scope TEXT NOT NULL, key TEXT NOT NULL, fingerprint TEXT NOT NULL, amount INTEGER, \
-             payload TEXT NOT NULL, created_at INTEGER NOT NULL, PRIMARY KEY (scope, key)) STRICT, WITHOUT ROWID",
-        )
-        .unwrap();
-    sqlite_chunks(&mut connection, 0, records)
-}
-
-fn sqlite_chunks(connection: &mut Connection, from: usize, records: usize) -> f64 {
-    let rows: Vec<(String, String, String)> = (from..from + records).map(|n| (key(n), fingerprint(n), payload(n))).collect();
-    let begun = Instant::now();
-    for (at, chunk) in rows.chunks(CHUNK).enumerate() {
-        let transaction = connection.transaction().unwrap();
-        {
-            let mut insert = transaction
-                .prepare_cached(
-                    "INSERT INTO ledger (scope, key, fingerprint, amount, payload, created_at) VALUES ('s', ?1, ?2, ?3, ?4, 0) \
-                     ON CONFLICT (scope, key) DO NOTHING",
-                )
-                .unwrap();
-            for (n, (key, fingerprint, payload)) in chunk.iter().enumerate() {
-                insert.execute((key, fingerprint, (at * CHUNK + n) as i64, payload)).unwrap();
-            }
-        }
-        transaction.commit().unwrap();
-    }
-    records as f64 / begun.elapsed().as_secs_f64()
+    sqlite::insert(&mut sqlite::open(path).unwrap(), "s", 0..records, || true).unwrap().unwrap()
 }
 
 /// Fills the ledger of one file and a table of its shape in another, alike; then the limit over that table.
@@ -202,9 +146,7 @@ fn sqlite_filled(ledger: &Path, limit: &Path, size: usize) -> f64 {
         connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
     }
     settle();
-    let mut connection = Connection::open(limit).unwrap();
-    connection.execute_batch("PRAGMA synchronous = FULL; PRAGMA cache_size = -16000").unwrap();
-    sqlite_chunks(&mut connection, size, NEXT)
+    sqlite::insert(&mut sqlite::open(limit).unwrap(), "s", size..size + NEXT, || true).unwrap().unwrap()
 }
 
 /// The same over PostgreSQL.
@@ -217,7 +159,7 @@ async fn postgres_filled(url: &str, there: usize, size: usize) -> f64 {
             lines.push_str(&format!("deep\t{}\t{}\t1\t{}\t2026-01-01Z\n", key(n), fingerprint(n), payload(n)));
         }
         let into = "COPY onebell.effects (scope, key, fingerprint, amount, payload, created_at) FROM STDIN";
-        copy(&client, into, lines).await;
+        postgres::copy(&client, into, lines).await.unwrap();
     }
     client
         .batch_execute(
@@ -231,7 +173,7 @@ async fn postgres_filled(url: &str, there: usize, size: usize) -> f64 {
         client.batch_execute(quiet).await.unwrap();
     }
     settle();
-    postgres_next(&client, size, NEXT).await
+    postgres::insert(&client, "s", size..size + NEXT).await.unwrap()
 }
 
 /// What was written before is not written on somebody else's time.
@@ -244,49 +186,11 @@ async fn postgres_limit(url: &str, records: usize) -> f64 {
     let client = connect(url).await;
     let fsync: String = client.query_one("SHOW fsync", &[]).await.unwrap().get(0);
     assert_eq!(fsync, "on", "a server that does without is no measure");
-    client
-        .batch_execute(
-            "DROP TABLE IF EXISTS public.ledger; CREATE TABLE public.ledger (scope text COLLATE \"C\" NOT NULL, \
-             key text COLLATE \"C\" NOT NULL, fingerprint bytea NOT NULL, amount bigint, payload jsonb NOT NULL, \
-             created_at timestamptz NOT NULL, PRIMARY KEY (scope, key))",
-        )
-        .await
-        .unwrap();
-    let rate = postgres_next(&client, 0, records).await;
+    client.batch_execute("DROP TABLE IF EXISTS public.ledger").await.unwrap();
+    postgres::make_ledger(&client).await.unwrap();
+    let rate = postgres::insert(&client, "s", 0..records).await.unwrap();
     client.batch_execute("DROP TABLE public.ledger").await.unwrap();
     rate
-}
-
-async fn postgres_next(client: &Client, from: usize, records: usize) -> f64 {
-    let mut lines = String::new();
-    for n in from..from + records {
-        lines.push_str(&format!("{}\t\\\\x{}\t{}\t{}\n", key(n), fingerprint(n), n, payload(n)));
-    }
-    let begun = Instant::now();
-    client
-        .batch_execute(
-            "BEGIN; CREATE TEMPORARY TABLE items (key text, fingerprint bytea, amount bigint, payload jsonb) ON COMMIT DROP",
-        )
-        .await
-        .unwrap();
-    copy(client, "COPY items FROM STDIN", lines).await;
-    client
-        .batch_execute(
-            "INSERT INTO public.ledger SELECT 's', key, fingerprint, amount, payload, now() FROM items ON CONFLICT DO NOTHING; COMMIT",
-        )
-        .await
-        .unwrap();
-    records as f64 / begun.elapsed().as_secs_f64()
-}
-
-async fn copy(client: &Client, into: &str, lines: String) {
-    let sink = client.copy_in(into).await.unwrap();
-    let mut sink = std::pin::pin!(sink);
-    let all = Bytes::from(lines);
-    for at in (0..all.len()).step_by(1 << 20) {
-        sink.send(all.slice(at..all.len().min(at + (1 << 20)))).await.unwrap();
-    }
-    sink.finish().await.unwrap();
 }
 
 async fn connect(url: &str) -> Client {

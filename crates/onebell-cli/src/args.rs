@@ -2,6 +2,7 @@
 
 mod apply;
 mod audit;
+mod bench;
 mod chaos;
 mod once;
 mod time;
@@ -11,13 +12,14 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use onebell::model::Moment;
 
 pub use apply::{Apply, Batches, Effects, OnBatch};
 pub use audit::{Audit, Import, Sources};
+pub use bench::Bench;
 pub use chaos::{Chaos, ChaosStep, Seeds};
 pub use once::{IfUnavailable, OnLost, Once};
-pub use time::{Backfill, Doctor, Explain};
+use time::since;
+pub use time::{Backfill, Doctor, Explain, Since};
 pub use words::{Completions, Man};
 
 /// Jobs that any number of replicas may run, and whose effects still happen once.
@@ -180,6 +182,8 @@ pub enum Command {
     /// One execution of a command step under chaos
     #[command(hide = true)]
     ChaosStep(ChaosStep),
+    /// Measure steps, records and starts here, beside what the database itself can do
+    Bench(Bench),
     /// Look at the clock and the time-zone data of the replicas
     Doctor(Doctor),
     /// Print completions for a shell
@@ -272,15 +276,6 @@ pub struct Runs {
     /// At most so many
     #[arg(long, default_value_t = 50)]
     pub limit: u32,
-}
-
-/// A point in the past.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Since {
-    /// An instant.
-    At(Moment),
-    /// So long ago.
-    Ago(Duration),
 }
 
 /// `onebell outbox`
@@ -385,12 +380,4 @@ fn one_of<'a>(words: impl Iterator<Item = &'a str>) -> String {
 
 fn duration(text: &str) -> Result<Duration, String> {
     crate::jobfile::duration(text)
-}
-
-fn since(text: &str) -> Result<Since, String> {
-    let ago = |_| crate::jobfile::duration(text).map(Since::Ago);
-    text.parse()
-        .map(Since::At)
-        .or_else(ago)
-        .map_err(|_| "write an instant (2026-12-01T02:00:00Z) or a time ago (2h, 3d)".to_owned())
 }

@@ -5,6 +5,7 @@ pub mod apply;
 pub mod audit;
 pub mod backfill;
 pub mod batches;
+pub mod bench;
 pub mod chaos;
 pub mod check;
 pub mod demo;
@@ -71,6 +72,7 @@ pub async fn carry_out(cli: Cli) -> Answer {
         Command::Probe { key } => chaos::probe(&key),
         Command::ChaosReplica { orders } => chaos::replica(&orders).await,
         Command::ChaosStep(args) => chaos::step(&args),
+        Command::Bench(args) => bench::bench(common, &args).await,
         Command::Doctor(args) => doctor::doctor(common, &args).await,
         Command::Completions(args) => words::completions(&args),
         Command::Man(args) => words::man(&args),

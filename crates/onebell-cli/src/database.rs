@@ -1,5 +1,7 @@
 //! Which database, and opening it.
 
+mod scratch;
+
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,6 +12,7 @@ use onebell::store::{Cause, Store, StoreError};
 
 use crate::answer::Failure;
 use crate::args::Common;
+pub(crate) use scratch::ScratchDatabase;
 
 /// Where the state lives.
 #[derive(Clone, PartialEq, Eq)]

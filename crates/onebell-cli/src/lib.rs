@@ -12,6 +12,7 @@ pub mod draw;
 pub mod http;
 pub mod jobfile;
 pub mod keeper;
+pub mod limit;
 pub mod listen;
 pub mod log;
 pub mod mailbox;

@@ -1,4 +1,7 @@
+use std::time::Duration;
+
 use clap::Args;
+use onebell::model::Moment;
 
 use super::Acting;
 
@@ -70,4 +73,21 @@ pub struct Doctor {
     /// Who acts, for the audit log
     #[command(flatten)]
     pub acting: Acting,
+}
+
+/// A point in the past.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Since {
+    /// An instant.
+    At(Moment),
+    /// So long ago.
+    Ago(Duration),
+}
+
+pub(super) fn since(text: &str) -> Result<Since, String> {
+    let ago = |_| crate::jobfile::duration(text).map(Since::Ago);
+    text.parse()
+        .map(Since::At)
+        .or_else(ago)
+        .map_err(|_| "write an instant (2026-12-01T02:00:00Z) or a time ago (2h, 3d)".to_owned())
 }

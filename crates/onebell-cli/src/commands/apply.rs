@@ -198,7 +198,7 @@ async fn carry_out(store: &Arc<dyn Store>, plans: Vec<Each>, how: How) -> Result
 }
 
 /// Random at every start: hosts and process ids come again.
-fn reader() -> Reader {
+pub(super) fn reader() -> Reader {
     use std::hash::{BuildHasher, RandomState};
     let random = RandomState::new().hash_one(onebell::time::host_now().micros());
     Reader::Alone(onebell::model::ReplicaId::from_text(format!("{}/{random:016x}", super::run::label())))

@@ -7,6 +7,7 @@
 mod acts;
 mod alarms;
 mod apply;
+mod bench;
 mod doctor;
 mod durations;
 mod examples;

@@ -2,13 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use onebell::store::postgres::PostgresStore;
-
 use super::cast::COMMITS;
 use super::step::PROGRAMS;
 use crate::answer::Failure;
 use crate::args::{Chaos, Common};
-use crate::database::Database;
+use crate::database::{Database, ScratchDatabase};
 
 /// Folder for temporary files of the replicas and their commands.
 pub(super) const TEMPORARY: &str = "tmp";
@@ -18,8 +16,8 @@ pub(super) struct Stage {
     folder: PathBuf,
     keep: bool,
     pub(super) database: Database,
-    /// The server on which the database was created, and its name.
-    server: Option<(String, String)>,
+    /// The database, when it is a server's.
+    server: Option<ScratchDatabase>,
 }
 
 impl Stage {
@@ -46,11 +44,9 @@ impl Stage {
 
     async fn create(&mut self, url: String, seed: u64) -> Result<(), Failure> {
         let name = format!("onebell_chaos_{:x}_{seed:x}", onebell::time::host_now().micros());
-        PostgresStore::builder(&url).administer(&format!("CREATE DATABASE {name}")).await.map_err(|error| {
-            Failure::usage(format!("chaos cannot create a database of its own there: {error}; name a role that may (CREATEDB)"))
-        })?;
-        self.database = Database::Postgres(with_name(&url, &name));
-        self.server = Some((url, name));
+        let scratch = ScratchDatabase::create(url, name, "chaos").await?;
+        self.database = scratch.database();
+        self.server = Some(scratch);
         Ok(())
     }
 
@@ -87,11 +83,7 @@ impl Stage {
     /// Drops the database. The folder goes with this value.
     pub(super) async fn clear(&self) -> Result<(), Failure> {
         match &self.server {
-            Some((url, name)) if !self.keep => {
-                let dropped =
-                    PostgresStore::builder(url).administer(&format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)")).await;
-                dropped.map_err(|error| Failure::usage(format!("the scratch database {name} could not be dropped: {error}")))
-            }
+            Some(scratch) if !self.keep => scratch.remove().await,
             _ => Ok(()),
         }
     }
@@ -122,30 +114,4 @@ fn server(common: &Common) -> Result<Option<String>, Failure> {
 
 fn text(path: &Path) -> Result<String, Failure> {
     std::fs::read_to_string(path).map_err(|error| Failure::usage(format!("--setup {}: {error}", path.display())))
-}
-
-/// The same server, another database.
-fn with_name(url: &str, name: &str) -> String {
-    let (before, query) = url.split_once('?').map_or((url, None), |(before, query)| (before, Some(query)));
-    let (scheme, rest) = before.split_once("://").unwrap_or(("postgres", before));
-    let authority = rest.split('/').next().unwrap_or_default();
-    let kept: Vec<&str> =
-        query.into_iter().flat_map(|query| query.split('&')).filter(|pair| !pair.starts_with("dbname=")).collect();
-    let query = if kept.is_empty() { String::new() } else { format!("?{}", kept.join("&")) };
-    format!("{scheme}://{authority}/{name}{query}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_scratch_database_is_another_one_on_the_same_server() {
-        assert_eq!(
-            with_name("postgres://me:secret@db:5433/app?sslmode=require", "x"),
-            "postgres://me:secret@db:5433/x?sslmode=require"
-        );
-        assert_eq!(with_name("postgres:///app?host=/run&dbname=app&user=me", "x"), "postgres:///x?host=/run&user=me");
-        assert_eq!(with_name("postgresql://db", "x"), "postgresql://db/x");
-    }
 }

@@ -1,3 +1,5 @@
+use tokio_postgres::Client;
+
 use super::Builder;
 use super::error::Failure;
 use super::pool::Purpose;
@@ -13,5 +15,15 @@ impl Builder {
         let lent = store.pool.lend(Purpose::Ordinary).await.map_err(Failure::judged)?;
         let tx = store.tx(&lent).map_err(Failure::judged)?;
         tx.batch("administer", statement).await.map_err(Failure::judged)
+    }
+
+    /// A connection of its own, for statements that have nothing to do with the store: no schema is looked for, and nothing is set.
+    /// It ends with the client.
+    ///
+    /// # Errors
+    /// As [`Builder::connect`].
+    pub async fn client(self) -> Result<Client> {
+        let connection = self.store()?.pool.open().await.map_err(Failure::judged)?;
+        Ok(connection.client)
     }
 }

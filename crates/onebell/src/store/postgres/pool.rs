@@ -102,7 +102,8 @@ impl Pool {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn open(&self) -> Outcome<Connection> {
+    /// Opens a connection that is not the pool's.
+    pub(super) async fn open(&self) -> Outcome<Connection> {
         let what = "connecting to PostgreSQL";
         match tokio::time::timeout(self.wait, self.connect()).await {
             Ok(Ok(connection)) => Ok(connection),

@@ -30,15 +30,18 @@ const NETWORK: [(u32, &str); 12] = [
     (0x0116_1970, "GFS2"),
 ];
 const SERVED: [(u32, &str); 2] = [(0x6573_5546, "FUSE"), (0x0102_1997, "9P")];
+/// tmpfs and ramfs.
+const MEMORY: [u32; 2] = [0x0102_1994, 0x8584_58f6];
 
 impl FsKind {
     /// Of the folder or file at `path`. An unanswered question counts as local.
     pub fn of(path: &Path) -> Self {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        rustix::fs::statfs(path).or_else(|_| rustix::fs::statfs(folder)).map_or(Self::Local, |found| {
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "magic numbers have 32 bits")]
-            Self::of_magic(found.f_type as u32)
-        })
+        magic(path).map_or(Self::Local, Self::of_magic)
+    }
+
+    /// Whether what is written at `path` is in memory alone: gone with the host's power, however it is synced.
+    pub fn is_memory(path: &Path) -> bool {
+        magic(path).is_some_and(|magic| MEMORY.contains(&magic))
     }
 
     fn of_magic(magic: u32) -> Self {
@@ -49,6 +52,14 @@ impl FsKind {
             (None, None) => Self::Local,
         }
     }
+}
+
+/// What the system calls the file system of the file at `path`, or of its folder.
+fn magic(path: &Path) -> Option<u32> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let found = rustix::fs::statfs(path).or_else(|_| rustix::fs::statfs(folder)).ok()?;
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "magic numbers have 32 bits")]
+    Some(found.f_type as u32)
 }
 
 /// Refuses a network file system; what may be one is allowed with a warning.
@@ -78,5 +89,10 @@ mod tests {
         assert!(refuse_network_fs(FsKind::of_magic(0x6573_5546), "jobs.db").is_ok());
         assert_eq!(FsKind::of_magic(0xef53), FsKind::Local);
         assert_eq!(FsKind::of(Path::new("/proc/self/no-such-file")), FsKind::Local);
+    }
+
+    #[test]
+    fn a_file_in_memory_is_known() {
+        assert!(FsKind::is_memory(Path::new("/dev/shm/jobs.db")) && !FsKind::is_memory(Path::new("/proc/self/jobs.db")));
     }
 }
