@@ -30,6 +30,8 @@ struct Place {
     timer: Arc<ManualTimer>,
     /// What it reads, and its future.
     hand: Option<(usize, Hand<Ended>)>,
+    /// Began when nothing disturbed any longer. What a process from before ends late may be the source's last reading but one.
+    calm: bool,
     /// Does not move before.
     frozen: Duration,
     /// Nobody is there before.
@@ -74,6 +76,7 @@ impl Loaders {
             number: number + 1 + nth,
             timer: Arc::new(ManualTimer::default()),
             hand: None,
+            calm: false,
             frozen: Duration::ZERO,
             until: Duration::from_millis(900) * u32::try_from(nth).unwrap_or(0),
         };
@@ -156,6 +159,7 @@ impl Loaders {
     pub fn go(&mut self, nth: usize) {
         let woken = self.woken().count();
         let Some(place) = self.woken().nth(nth) else { return self.person.go(nth - woken) };
+        let calm = self.places[place].calm;
         let Some((feed, hand)) = &mut self.places[place].hand else { return self.begin(place) };
         let feed = *feed;
         let Some(ended) = hand.poll() else { return };
@@ -163,7 +167,7 @@ impl Loaders {
         self.places[place].hand = None;
         self.places[place].until = self.elapsed + Duration::from_millis(pause);
         match (ended, &mut self.left) {
-            (Ended::Done, Some(left)) => drop(left.remove(&feed)),
+            (Ended::Done, Some(left)) if calm => drop(left.remove(&feed)),
             (Ended::Differs, _) => drop(self.anew.insert(feed)),
             _ => {}
         }
@@ -199,6 +203,7 @@ impl Loaders {
         let timer = Arc::clone(&place.timer);
         let loader = Loader { store, timer: Arc::clone(&timer) as _, limit, sql: feed.sql.clone(), rejected_max, patience };
         let process = Process { ground: Arc::clone(&self.ground), timer, loader, feed, name, calm };
+        place.calm = calm;
         place.hand = Some((nth, Hand::new(async move { process.run(&open).await }.boxed())));
     }
 
