@@ -62,7 +62,25 @@ pub type Answer = Result<(), Failure>;
 
 /// Writes a line to stdout; a reader that went away is no error. What came from elsewhere and would act there is spelled out.
 pub fn line(text: impl AsRef<str>) {
-    drop(writeln!(std::io::stdout(), "{}", shown_lines(text.as_ref())));
+    kept(writeln!(std::io::stdout(), "{}", shown_lines(text.as_ref())));
+}
+
+/// Why an answer is not where it should be. A reader that went away wanted no more of it.
+static LOST: std::sync::OnceLock<String> = std::sync::OnceLock::new();
+
+fn kept(written: std::io::Result<()>) {
+    if let Err(error) = written
+        && error.kind() != std::io::ErrorKind::BrokenPipe
+    {
+        LOST.get_or_init(|| error.to_string());
+    }
+}
+
+/// Whether all of the answer was written.
+pub fn written() -> Answer {
+    kept(std::io::stdout().flush());
+    let lost = |error: &String| Err(Failure::Usage(format!("the answer could not be written to standard output: {error}")));
+    LOST.get().map_or(Ok(()), lost)
 }
 
 /// The same to stderr, as the program's word.

@@ -112,7 +112,7 @@ pub enum Command {
     /// What the supervisors asked for
     Recoveries {
         /// At most so many
-        #[arg(long, default_value_t = 50)]
+        #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
         limit: u32,
     },
     /// Slots that did not run, and why
@@ -121,7 +121,7 @@ pub enum Command {
         #[arg(long)]
         job: Option<String>,
         /// At most so many
-        #[arg(long, default_value_t = 50)]
+        #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
         limit: u32,
     },
     /// Messages: list them, look at one, decide one
@@ -184,7 +184,7 @@ pub enum Command {
     ChaosStep(ChaosStep),
     /// Measure steps, records and starts here, beside what the database itself can do
     Bench(Bench),
-    /// Look at the clock and the time-zone data of the replicas
+    /// Look at the database, the clock and the limits of jobs; hold what may have gone on after a restore
     Doctor(Doctor),
     /// Print completions for a shell
     Completions(Completions),
@@ -216,7 +216,7 @@ pub struct Run {
     #[arg(long, value_delimiter = ',', value_name = "ROLE")]
     pub roles: Vec<Role>,
     /// Only these queues
-    #[arg(long, value_delimiter = ',', value_name = "QUEUE")]
+    #[arg(long, value_delimiter = ',', value_name = "QUEUE", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub queues: Vec<String>,
     /// End when nothing is left to do
     #[arg(long)]
@@ -274,7 +274,7 @@ pub struct Runs {
     #[arg(long, value_parser = since)]
     pub since: Option<Since>,
     /// At most so many
-    #[arg(long, default_value_t = 50)]
+    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
     pub limit: u32,
 }
 
@@ -290,7 +290,7 @@ pub enum Outbox {
         #[arg(long)]
         run: Option<String>,
         /// At most so many
-        #[arg(long, default_value_t = 50)]
+        #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
         limit: u32,
     },
     /// One message

@@ -24,7 +24,7 @@ fn main() -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return answer::Failure::usage(format!("the runtime cannot start: {error}")).report(),
     };
-    match runtime.block_on(commands::carry_out(cli)) {
+    match runtime.block_on(commands::carry_out(cli)).and_then(|()| answer::written()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
     }

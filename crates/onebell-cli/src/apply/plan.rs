@@ -211,8 +211,19 @@ impl Plan {
         }
         let paths = glob::glob(text).map_err(|error| wrong("file", format!("{text:?}: {error}")))?;
         let folder = folder_of(pattern);
-        let named = |file: PathBuf| Named { wrong: leaves(&file, &folder).then(|| outside(&file, &folder)), file };
-        Ok(paths.filter_map(Result::ok).filter(|path| path.is_file()).map(named).collect())
+        let named = |found: Result<PathBuf, glob::GlobError>| match found {
+            Ok(file) if leads_nowhere(&file) => {
+                let remedy = "a link that leads nowhere; mend it, or take it out of the folder";
+                Some(Named { wrong: Some(wrong("file", format!("{} is {remedy}", file.display()))), file })
+            }
+            Ok(file) if !file.is_file() => None,
+            Ok(file) => Some(Named { wrong: leaves(&file, &folder).then(|| outside(&file, &folder)), file }),
+            Err(error) => {
+                let message = format!("cannot read {}: {}", error.path().display(), error.error());
+                Some(Named { wrong: Some(wrong("file", message)), file: error.path().to_owned() })
+            }
+        };
+        Ok(paths.filter_map(named).collect())
     }
 }
 
@@ -236,6 +247,10 @@ fn outside(file: &Path, folder: &Path) -> Wrong {
 fn folder_of(pattern: &Path) -> PathBuf {
     let is_open = |part: &std::path::Component<'_>| part.as_os_str().as_encoded_bytes().iter().any(|byte| b"*?[".contains(byte));
     pattern.components().take_while(|part| !is_open(part)).collect()
+}
+
+fn leads_nowhere(file: &Path) -> bool {
+    file.is_symlink() && !file.exists()
 }
 
 /// Whether a file is elsewhere, once links are followed.

@@ -87,7 +87,7 @@ pub struct Batches {
     #[arg(long)]
     pub scope: Option<String>,
     /// At most so many
-    #[arg(long, default_value_t = 50)]
+    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
     pub limit: u32,
 }
 
@@ -99,7 +99,7 @@ pub enum OnBatch {
         /// The batch's id
         batch: String,
         /// At most so many records
-        #[arg(long, default_value_t = 50)]
+        #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
         limit: u32,
     },
     /// End it; what was applied stays

@@ -41,6 +41,11 @@ fn dst(word: &str) -> Result<onebell::model::job::Dst, String> {
     onebell::model::job::Dst::from_word(word).ok_or_else(|| "write vixie, skip or wall".to_owned())
 }
 
+/// A time ago would be another one with each call.
+fn instant(text: &str) -> Result<onebell::model::Moment, String> {
+    text.parse().map_err(|_| "write the instant that was restored, such as 2026-12-01T02:00:00Z".to_owned())
+}
+
 /// `onebell backfill`
 #[derive(Debug, Args)]
 pub struct Backfill {
@@ -67,9 +72,9 @@ pub struct Doctor {
     #[arg(long)]
     pub accept_clock: bool,
     /// The database was restored to this instant, or a standby took over that may lack what came after it: hold what may have
-    /// gone on since (2026-12-01T02:00:00Z, or a time ago). All replicas must be stopped
-    #[arg(long, value_name = "TIME", conflicts_with = "accept_clock", value_parser = super::since)]
-    pub after_restore: Option<super::Since>,
+    /// gone on since (2026-12-01T02:00:00Z; the same each time). All replicas must be stopped
+    #[arg(long, value_name = "TIME", conflicts_with = "accept_clock", value_parser = instant)]
+    pub after_restore: Option<onebell::model::Moment>,
     /// Who acts, for the audit log
     #[command(flatten)]
     pub acting: Acting,

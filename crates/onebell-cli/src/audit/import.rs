@@ -5,6 +5,9 @@ mod body;
 mod names;
 mod toml;
 
+use std::collections::BTreeMap;
+
+use super::codes;
 use super::found::{Found, Work};
 use super::{Inventory, shown};
 use names::Names;
@@ -39,8 +42,9 @@ pub fn import(inventory: &Inventory, how: Importing<'_>) -> Imported {
         .text
         .push_str("# Made by `onebell import`. Read it through: what could not be carried over stands beside each job.\n");
     imported.text.push_str("# Then: onebell check\n");
+    let ignored = ignored(inventory);
     for job in &inventory.jobs {
-        match why_not(job) {
+        match ignored.get(job.file.as_str()).cloned().or_else(|| why_not(job)) {
             Some(why) => {
                 let told = format!("{} ({}): {}", named(job), shown(&job.place()), shown(&why));
                 imported.text.push_str(&format!("\n# Not imported: {told}\n"));
@@ -60,11 +64,23 @@ pub fn import(inventory: &Inventory, how: Importing<'_>) -> Imported {
     imported
 }
 
+/// Findings on a line that cron cannot read: what did not run before must not run now.
+const NOTHING_RUNS: [&str; 3] = [codes::NO_FINAL_NEWLINE.word, codes::USER_MISSING.word, codes::BOM.word];
+
+/// Files that cron does not read, and why.
+fn ignored(inventory: &Inventory) -> BTreeMap<&str, String> {
+    let why = |job: &Found| job.findings.iter().find(|finding| finding.code == codes::FILE_IGNORED.word).map(|found| found.message.clone());
+    inventory.jobs.iter().filter_map(|job| Some((job.file.as_str(), why(job)?))).collect()
+}
+
 /// Why there is nothing to run.
 fn why_not(job: &Found) -> Option<String> {
     if !job.is_job {
         let first = job.findings.first();
         return Some(first.map_or_else(|| "it could not be read".to_owned(), |finding| finding.message.clone()));
+    }
+    if let Some(broken) = job.findings.iter().find(|finding| NOTHING_RUNS.contains(&finding.code)) {
+        return Some(broken.message.clone());
     }
     let has_nul = |text: &String| text.contains('\0');
     job.steps

@@ -170,14 +170,14 @@ async fn carry_out(store: &Arc<dyn Store>, plans: Vec<Each>, how: How) -> Result
             let reading = load(plan, how.restart, reader.clone(), batches, Arc::new(SystemTimer), &mut source, told);
             let mut twice = times.clone();
             let ended = tokio::select! {
-                ended = reading => ended.map_err(usage)?,
+                ended = reading => ended.map_err(usage),
                 // Whoever asks twice does not want to wait for the chunk: nothing is lost by ending in the middle of it.
                 _ = twice.wait_for(|times| *times > 1) => {
                     return Err(Failure::Work("ended in the middle of a chunk; the same command goes on before it".to_owned()));
                 }
             };
             match ended {
-                Ended::Failed { error: error @ LoadError::Busy { .. }, .. } if how.waits && *times.borrow() == 0 => {
+                Ok(Ended::Failed { error: error @ LoadError::Busy { .. }, .. }) if how.waits && *times.borrow() == 0 => {
                     if !std::mem::replace(&mut said, true) {
                         tracing::warn!("{error}; waiting");
                     }
@@ -187,8 +187,11 @@ async fn carry_out(store: &Arc<dyn Store>, plans: Vec<Each>, how: How) -> Result
             }
         };
         progress.end();
-        let stopped = matches!(ended, Ended::Stopped { .. });
-        parts.push(Part::new(plan, ended, source.header().map(<[u8]>::to_vec)));
+        let stopped = matches!(ended, Ok(Ended::Stopped { .. }));
+        parts.push(match ended {
+            Ok(ended) => Part::new(plan, ended, source.header().map(<[u8]>::to_vec)),
+            Err(failure) => Part::refused(plan, failure),
+        });
         source.end().await;
         if stopped {
             break;

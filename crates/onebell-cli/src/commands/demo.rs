@@ -1,6 +1,7 @@
 //! `onebell demo`: the main job on real input. First three copies that know nothing of each other, as cron on
 //! three replicas; then three replicas of Onebell over one database, one of them killed at a drawn moment.
 
+mod arranged;
 mod copies;
 mod scratch;
 mod tally;
@@ -16,6 +17,7 @@ use onebell::time::{SystemTimer, Timer};
 use crate::answer::{Answer, Failure, json, line};
 use crate::args::{Common, Demo, Format};
 use crate::database::Database;
+use arranged::arranged;
 use copies::Copies;
 use scratch::Scratch;
 use tally::{Naive, Tally};
@@ -76,12 +78,14 @@ async fn both_halves(scratch: &Scratch, database: &Database, seed: u64, say: &dy
 /// Three copies, each with a state of its own: what they send together.
 async fn naive(scratch: &Scratch) -> Result<Naive, Failure> {
     let mailbox = copies::mailbox(None).await?;
-    let at = onebell::time::host_now() + Duration::from_secs(1);
-    let files = scratch.job_files("naive", REPLICAS, mailbox.port(), at)?;
     let databases: Vec<Database> = (0..REPLICAS).map(|copy| Database::Sqlite(scratch.path(&format!("cron-{copy}.db")))).collect();
-    let copies = Copies::start(&files, &databases, scratch)?;
+    let mut stores = Vec::new();
     for database in &databases {
-        let store = database.open().await?;
+        stores.push(database.open().await?);
+    }
+    let (files, _) = arranged(scratch, "naive", mailbox.port(), &stores).await?;
+    let copies = Copies::start(&files, &databases, scratch)?;
+    for store in &stores {
         finished(store.as_ref(), scratch).await?;
     }
     copies.end().await;
@@ -92,13 +96,12 @@ async fn naive(scratch: &Scratch) -> Result<Naive, Failure> {
 
 /// Three replicas over one database, one killed: what they sent together.
 async fn together(scratch: &Scratch, database: &Database, seed: u64, say: &dyn Fn(&str)) -> Result<Tally, Failure> {
-    let store = database.open().await?;
-    let store = store.as_ref();
+    let stores = [database.open().await?];
+    let store = stores[0].as_ref();
     let killer = Arc::new(copies::Killer::drawn(seed, scratch::CUSTOMERS));
     let mailbox = copies::mailbox(Some(Arc::clone(&killer))).await?;
     let begun = store.scheduler_now().await?;
-    let at = begun + Duration::from_secs(2);
-    let files = scratch.job_files("onebell", REPLICAS, mailbox.port(), at)?;
+    let (files, at) = arranged(scratch, "onebell", mailbox.port(), &stores).await?;
     let copies = Copies::start(&files, &vec![database.clone(); REPLICAS], scratch)?;
     let pids: Vec<u32> = copies.pids().into_values().collect();
     killer.aim(copies.pids());

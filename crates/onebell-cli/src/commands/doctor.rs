@@ -32,7 +32,7 @@ pub async fn doctor(common: &Common, args: &Doctor) -> Answer {
     }
     let store = database.look().await?;
     if let Some(since) = args.after_restore {
-        return restored::after(common, store.as_ref(), since, &actor(&args.acting)).await;
+        return restored::after(common, &database, store.as_ref(), since, &actor(&args.acting)).await;
     }
     if args.accept_clock {
         accept(store.as_ref(), args).await?;

@@ -6,6 +6,7 @@
 
 mod acts;
 mod alarms;
+mod answers;
 mod apply;
 mod bench;
 mod doctor;

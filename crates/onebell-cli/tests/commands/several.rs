@@ -1,4 +1,4 @@
-//! Several files of events, one of which cannot be read.
+//! Several files of events, one of which cannot be read; and one that was read wrongly at first.
 
 use serde_json::json;
 
@@ -32,14 +32,27 @@ async fn one_file_that_cannot_be_read_stops_none_of_the_others(place: Place) {
     let step = site.onebell(&["show", &run, "--format", "json"]).ended(0).json()["steps"][0].clone();
     assert_eq!((&step["status"], &step["attempts"][0]["summary"]), (&json!("failed"), &json!(TWO)), "{step:#}");
     assert_eq!(effects("s"), json!(3), "the chunk with E3 was kept before its torn row was counted");
+    std::os::unix::fs::symlink("nowhere", site.path("in/f.csv")).unwrap();
     let typed = ["apply", "in/*", "--scope", "t", "--id", "event_id", "--max-rejected", "0", "--rejects", "left.csv"];
-    site.onebell(&typed).ended(2).complains(&told).complains(&["a.unknown", "--input"]);
+    site.onebell(&typed).ended(2).complains(&told).complains(&["a.unknown", "--input", "f.csv is a link that leads nowhere"]);
     assert_eq!(effects("t"), json!(3));
-    for file in ["in/b.csv", "in/d.csv"] {
+    let typed = ["apply", "in/c.csv", "gone.csv", "in/e.csv", "--scope", "u", "--id", "event_id", "--format", "json"];
+    let told = site.onebell(&typed).ended(2).complains(&["gone.csv"]).json();
+    assert_eq!((&told["applied"], told["batches"].as_array().map(Vec::len)), (&json!(2), Some(3)), "{told}");
+    for file in ["in/b.csv", "in/d.csv", "in/f.csv"] {
         std::fs::remove_file(site.path(file)).unwrap();
     }
     site.onebell(&["retry", &run]).ended(0);
     site.until_idle();
     assert_eq!(site.the_run()["status"], "succeeded", "{}", site.onebell(&["show", &run]).out());
     assert_eq!(effects("s"), json!(3));
+}
+
+#[test]
+fn a_slip_of_the_pen_binds_no_later_reading() {
+    let site = Site::plain("");
+    site.write("one.csv", "event_id\nE1\n");
+    let apply = |id| site.onebell(&["apply", "one.csv", "--scope", "s", "--id", id, "--database", "sqlite:x.db"]);
+    apply("evnt_id").ended(2).complains(&["no column \"evnt_id\""]);
+    apply("event_id").ended(0).says(&["1 effects in all"]);
 }

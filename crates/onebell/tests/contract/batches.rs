@@ -137,8 +137,12 @@ async fn a_batch_with_other_identities_is_not_gone_on_with_unless_it_begins_anew
     assert!(
         matches!(&differs, BatchOpened::Differs { batch, identity } if batch == first.batch() && identity.contains("[\"id\"]"))
     );
-    let (anew, at, _) = world.opened(&with(other, |open| open.restart = true)).await;
+    let (anew, at, _) = world.opened(&with(other.clone(), |open| open.restart = true)).await;
     assert!(anew.batch() != first.batch() && at.is_none());
+    // A slip of the pen of which nothing was read binds nobody.
+    world.store.release_batch(&anew).await.unwrap();
+    let (third, ..) = world.opened(&with(other, |open| open.identity = "{\"id\":[\"a third one\"]}".to_owned())).await;
+    assert_ne!(third.batch(), anew.batch());
     assert_eq!(world.store.batches(Some(first.batch()), None, 1).await.unwrap()[0].status, "cancelled");
 }
 

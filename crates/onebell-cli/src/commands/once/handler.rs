@@ -8,6 +8,7 @@ use onebell::handler::{Context, Handler, Outcome};
 use onebell::store::{AttemptView, RunDetail, StepOutput, Store};
 use onebell::time::Timer;
 
+use crate::answer::complain;
 use crate::steps::spec::{Codes, CommandStep, OUTPUT_CAP};
 use crate::steps::{CommandHandler, CommandSettings};
 
@@ -53,6 +54,11 @@ impl Handler for Once {
         match self.command.run(context).await {
             // The command died of a signal by itself: its end, and not one of ours.
             Outcome::Retry { error, output, .. } if output.summary.starts_with("signal ") => Outcome::Failed { error, output },
+            // It was not even begun, so that it said nothing itself.
+            Outcome::Failed { error, output } if !["exit code", "signal"].iter().any(|end| error.starts_with(end)) => {
+                complain(&error);
+                Outcome::Failed { error, output }
+            }
             other => other,
         }
     }

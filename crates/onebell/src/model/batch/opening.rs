@@ -30,6 +30,8 @@ pub struct Found {
     pub step: Option<StepId>,
     /// How its rows become records, as JSON text.
     pub identity: String,
+    /// Whether anything of it was committed.
+    pub begun: bool,
 }
 
 /// What is to be done.
@@ -78,6 +80,8 @@ pub fn opening(found: Option<&Found>, now: Moment, wish: Wish<'_>) -> Opening {
         BatchStatus::Done | BatchStatus::Cancelled => next(false),
         BatchStatus::Running if !is_ours && !has_lapsed(found, now) => Opening::Busy(found.complete_by.unwrap_or(now)),
         BatchStatus::Pending | BatchStatus::Running if wish.restart => next(true),
+        // Nothing was read under the identities before: a slip of the pen binds nobody.
+        BatchStatus::Pending | BatchStatus::Running if found.identity != wish.identity && !found.begun => next(true),
         BatchStatus::Pending | BatchStatus::Running if found.identity != wish.identity => Opening::Differs,
         BatchStatus::Pending | BatchStatus::Running => Opening::TakeUp,
     }
@@ -100,6 +104,7 @@ mod tests {
             by: Some("p".into()),
             step: Some(StepId::from_text("r.s")),
             identity: "a".into(),
+            begun: true,
         }
     }
 
@@ -121,6 +126,9 @@ mod tests {
         assert_eq!(decide(BatchStatus::Pending, 0, None, "a", false), Opening::TakeUp);
         assert_eq!(decide(BatchStatus::Pending, 0, None, "a", true), new(4, true));
         assert_eq!(decide(BatchStatus::Pending, 0, None, "b", false), Opening::Differs);
+        let nothing_read = Found { begun: false, ..found(BatchStatus::Pending) };
+        let other = Wish { by: "q", step: None, identity: "b", restart: false };
+        assert_eq!(opening(Some(&nothing_read), Moment::default(), other), new(4, true));
     }
 
     #[test]

@@ -34,7 +34,11 @@ pub(super) async fn attend(
         return settle(&agent, settlement(&step, Verdict::GivenBack, StepOutput::default())).await;
     }
     let outcome = run(&agent, &step, &stopper, &stop, Clocked { claimed: asked, begun }).await;
-    settle(&agent, conclude(&step, outcome, stop.reason())).await
+    let settlement = conclude(&step, outcome, stop.reason());
+    if let Verdict::Failed { error } | Verdict::Retry { error, .. } = &settlement.verdict {
+        tracing::info!(step = %step.claim.step(), attempt = step.claim.attempt(), error, "the attempt did not succeed");
+    }
+    settle(&agent, settlement).await
 }
 
 /// The store may have answered so late that the claim has lapsed, that nobody vouches for the work any longer, or that all work

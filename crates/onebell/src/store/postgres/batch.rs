@@ -199,6 +199,7 @@ fn found(row: &Record) -> Outcome<Found> {
         by: row.get("locked_by")?,
         step: row.get::<Option<String>>("step_id")?.map(StepId::from_text),
         identity: row.get("identity")?,
+        begun: checkpoint(row)?.is_some(),
     })
 }
 

@@ -142,6 +142,7 @@ fn newest(row: &Row<'_>) -> Outcome<Newest> {
         by: row.get("locked_by")?,
         step: row.get::<_, Option<StepId>>("step_id")?,
         identity: row.get("identity")?,
+        begun: checkpoint(row)?.is_some(),
     };
     Ok(Newest {
         batch: row.get("batch_id")?,
