@@ -52,8 +52,9 @@ pub fn import(inventory: &Inventory, how: Importing<'_>) -> Imported {
             }
             None => {
                 let name = names.of(&job.name);
+                let job = Found { paused: job.paused || has(job, &READ_BY_NOBODY), ..job.clone() };
                 imported.text.push('\n');
-                imported.text.push_str(&body::job(job, &name, how));
+                imported.text.push_str(&body::job(&job, &name, how));
                 if job.paused {
                     imported.paused.push(name.clone());
                 }
@@ -64,8 +65,12 @@ pub fn import(inventory: &Inventory, how: Importing<'_>) -> Imported {
     imported
 }
 
-/// Findings on a line that cron cannot read: what did not run before must not run now.
-const NOTHING_RUNS: [&str; 3] = [codes::NO_FINAL_NEWLINE.word, codes::USER_MISSING.word, codes::BOM.word];
+/// Findings on a line that cron cannot read, though people can: what did not run before begins paused.
+const READ_BY_NOBODY: [&str; 2] = [codes::NO_FINAL_NEWLINE.word, codes::BOM.word];
+
+fn has(job: &Found, found: &[&str]) -> bool {
+    job.findings.iter().any(|finding| found.contains(&finding.code))
+}
 
 /// Files that cron does not read, and why.
 fn ignored(inventory: &Inventory) -> BTreeMap<&str, String> {
@@ -76,11 +81,11 @@ fn ignored(inventory: &Inventory) -> BTreeMap<&str, String> {
 /// Why there is nothing to run.
 fn why_not(job: &Found) -> Option<String> {
     if !job.is_job {
+        if let Some(missing) = job.findings.iter().find(|finding| finding.code == codes::USER_MISSING.word) {
+            return Some(missing.message.clone());
+        }
         let first = job.findings.first();
         return Some(first.map_or_else(|| "it could not be read".to_owned(), |finding| finding.message.clone()));
-    }
-    if let Some(broken) = job.findings.iter().find(|finding| NOTHING_RUNS.contains(&finding.code)) {
-        return Some(broken.message.clone());
     }
     let has_nul = |text: &String| text.contains('\0');
     job.steps

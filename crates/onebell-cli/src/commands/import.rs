@@ -62,6 +62,6 @@ fn words(made: &Imported) -> Vec<String> {
     let paused = made
         .paused
         .iter()
-        .map(|job| format!("{job} is suspended where it comes from, and begins paused here: onebell resume {}", shell_word(job)));
+        .map(|job| format!("{job} does not run where it comes from, and begins paused here: onebell resume {}", shell_word(job)));
     paused.chain(made.left_out.iter().map(|why| format!("not imported: {why}"))).collect()
 }

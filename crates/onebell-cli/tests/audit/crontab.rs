@@ -86,6 +86,8 @@ fn k16_04_what_cron_ignores_is_told_and_imported_all_the_same() {
         let (_, jobs) = imported(&found, Importing::default());
         let commands: Vec<String> = jobs.iter().map(|job| argv(job)[2].clone()).collect();
         assert_eq!(commands, ["/a", "/b"], "{code}");
+        let (made, _) = imported(&found, Importing::default());
+        assert_eq!(made.paused.len(), usize::from(code != "crlf"), "{code}: what nobody ran begins paused: {}", made.text);
     }
 }
 
@@ -145,7 +147,10 @@ fn what_reads_otherwise_than_it_is_meant_is_told() {
     let foreign = one(Form::Crontab, b"0 1 * * * /caf\xe9\n");
     assert!(codes(only(&foreign)).contains(&"not-utf8"));
     assert!(imported(&foreign, Importing::default()).1.is_empty());
-    assert!(codes(only(&named("/etc/cron.d/backup.sh", "0 1 * * * root /a\n"))).contains(&"file-ignored"));
+    let ignored = named("/etc/cron.d/backup.sh", "0 1 * * * root /a\n0 2 * * * root /b\n");
+    assert!(codes(&ignored.jobs[0]).contains(&"file-ignored"));
+    let (made, jobs) = imported(&ignored, Importing::default());
+    assert!(jobs.is_empty() && made.left_out.len() == 2, "what cron does not read does not run now: {}", made.text);
 }
 
 #[test]

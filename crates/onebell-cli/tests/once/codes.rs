@@ -24,6 +24,8 @@ async fn output_and_codes_pass_through_as_if_nobody_stood_between(hosts: Hosts) 
     let args = ["once", "--key", "missing", "--", "/no/such/program"];
     let output = hosts.onebell(&args).output().unwrap();
     assert_eq!(output.status.code(), Some(127));
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(told.contains("/no/such/program"), "what was never begun cannot say it itself: {told:?}");
 }
 
 /// The command is gone, and its last lines are still in our hands.
