@@ -25,6 +25,7 @@ compile_error!("onebell runs commands under a keeper, which needs Linux (child s
 mod clock;
 mod exit;
 mod host;
+mod input;
 mod kept;
 mod lost;
 mod mask;
@@ -69,7 +70,8 @@ pub struct CommandSpec {
     pub grace: Duration,
     /// Bytes kept of each stream: the first half of them from its beginning, the rest from its end.
     pub output_cap: usize,
-    /// What it writes is written on to this process's own stdout and stderr as it comes.
+    /// What it writes is written on to this process's own stdout and stderr as it comes, and it reads this process's standard input,
+    /// if that is a pipe or a file.
     pub pass_on: bool,
     /// The command's private folder, which the agent removes; when the agent is gone the keeper does, for people's rows are in it.
     pub scratch: Option<PathBuf>,

@@ -74,7 +74,9 @@ fn has(job: &Found, found: &[&str]) -> bool {
 
 /// Files that cron does not read, and why.
 fn ignored(inventory: &Inventory) -> BTreeMap<&str, String> {
-    let why = |job: &Found| job.findings.iter().find(|finding| finding.code == codes::FILE_IGNORED.word).map(|found| found.message.clone());
+    let why = |job: &Found| {
+        job.findings.iter().find(|finding| finding.code == codes::FILE_IGNORED.word).map(|found| found.message.clone())
+    };
     inventory.jobs.iter().filter_map(|job| Some((job.file.as_str(), why(job)?))).collect()
 }
 

@@ -19,6 +19,7 @@ use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::clock::BootTime;
+use super::input::Input;
 use super::plan::{Act, Plan};
 use super::reaper::{self, Reaped};
 use super::tree;
@@ -265,7 +266,8 @@ fn spawn(order: &Order) -> Result<Pid, (Stage, io::Error)> {
     let invalid = || (Stage::Argument, io::Error::from(io::ErrorKind::InvalidInput));
     let (program, arguments) = order.argv.split_first().ok_or_else(invalid)?;
     let mut command = Command::new(program);
-    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::inherit()).stderr(Stdio::inherit()).process_group(0);
+    let input = order.input.as_ref().map_or_else(|| Ok(Stdio::null()), Input::open).map_err(|error| (Stage::Exec, error))?;
+    command.args(arguments).stdin(input).stdout(Stdio::inherit()).stderr(Stdio::inherit()).process_group(0);
     if order.clear_env {
         command.env_clear();
     }

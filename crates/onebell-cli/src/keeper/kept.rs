@@ -15,6 +15,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until, timeout};
 
+use super::input::Input;
 use super::output::{Captured, Collector};
 use super::plan::{DRAIN, GIVE_UP, Reason, Status};
 use super::wire::{Ended, Frame, Inbox, Order, Report, line};
@@ -271,6 +272,7 @@ async fn greet(channel: &UnixStream, inbox: &mut Inbox, spec: &CommandSpec, allo
         grace: spec.grace,
         allowance,
         scratch: spec.scratch.clone().map(Into::into),
+        input: if spec.pass_on { Input::own() } else { None },
     };
     let bytes = line(&order).ok_or(io::ErrorKind::InvalidInput)?;
     let mut rest = bytes.as_slice();

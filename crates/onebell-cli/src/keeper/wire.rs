@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::clock::Allowance;
+use super::input::Input;
 use super::plan::{Reason, Status};
 
 /// The agent's first line. It goes over the socket and not through arguments or environment: those are limited in size and shown
@@ -22,6 +23,8 @@ pub(super) struct Order {
     pub(super) grace: Duration,
     pub(super) allowance: Allowance,
     pub(super) scratch: Option<OsString>,
+    /// None: it reads nothing.
+    pub(super) input: Option<Input>,
 }
 
 /// The agent's later lines. Each is far below a socket's atomic size, so that a write that does not block is whole or not at all.

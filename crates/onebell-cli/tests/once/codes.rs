@@ -21,6 +21,21 @@ async fn output_and_codes_pass_through_as_if_nobody_stood_between(hosts: Hosts) 
     assert_eq!(ended.code, Some(137), "{ended:?}");
     let ended = hosts.once("variables", &[], "echo $ONEBELL_DATABASE; echo $ONEBELL_ATTEMPT");
     assert_eq!(ended.stdout, format!("{}\n1\n", hosts.url));
+    // A pipe whose writer is gone already, and a file that was read in part.
+    for (key, line, read) in [("pipe", "echo fed | \"$@\"", "fed\n"), ("file", "{ read first; \"$@\"; } < lines", "two\nthree\n")]
+    {
+        std::fs::write(hosts.path("lines"), "one\ntwo\nthree\n").unwrap();
+        let typed = hosts.onebell(&["once", "--key", key, "--", "cat"]);
+        let mut shell = std::process::Command::new("sh");
+        shell.args(["-c", line, "sh"]).arg(typed.get_program()).args(typed.get_args()).current_dir(hosts.path("."));
+        shell.envs(typed.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let output = shell.output().unwrap();
+        assert_eq!(
+            (output.status.code(), String::from_utf8_lossy(&output.stdout).as_ref()),
+            (Some(0), read),
+            "{key}: {output:?}"
+        );
+    }
     let args = ["once", "--key", "missing", "--", "/no/such/program"];
     let output = hosts.onebell(&args).output().unwrap();
     assert_eq!(output.status.code(), Some(127));

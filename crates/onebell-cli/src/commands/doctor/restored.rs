@@ -64,8 +64,7 @@ pub(super) async fn after(common: &Common, database: &Database, store: &dyn Stor
     let undecided = undecided(database, store).await?;
     let newest = store.replicas().await?.into_iter().map(|replica| replica.beat_at).max();
     if common.format == Format::Json {
-        let all =
-            serde_json::json!({ "now": now, "since": since, "newest": newest, "held": held, "undecided": undecided });
+        let all = serde_json::json!({ "now": now, "since": since, "newest": newest, "held": held, "undecided": undecided });
         json(&all)?;
     } else {
         held.lines(since, newest, &undecided).iter().for_each(line);
