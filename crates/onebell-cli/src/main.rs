@@ -14,8 +14,8 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return told(&error),
     };
-    // Cron sends mail for every line that is written; a bench has replicas in this process, whose steps nobody wants to read of.
-    log_to_stderr(&cli.common, matches!(cli.command, Command::Once(_) | Command::Bench(_)));
+    // Cron sends mail for every line that is written; a demo and a bench do things in this process of which nobody wants to read.
+    log_to_stderr(&cli.common, matches!(cli.command, Command::Once(_) | Command::Bench(_) | Command::Demo(_)));
     // One provider for the whole program; a library must never choose it.
     if rustls::crypto::ring::default_provider().install_default().is_err() {
         return answer::Failure::usage("another TLS provider was installed before ours").report();

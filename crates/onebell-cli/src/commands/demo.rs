@@ -14,7 +14,7 @@ use onebell::model::message::MessageStatus;
 use onebell::store::{Actor, MessageFilter, MessageVerdict, MessageView, ReplicaView, Store};
 use onebell::time::{SystemTimer, Timer};
 
-use crate::answer::{Answer, Failure, json, line};
+use crate::answer::{Answer, Failure, complain, json, line};
 use crate::args::{Common, Demo, Format};
 use crate::database::Database;
 use arranged::arranged;
@@ -49,7 +49,7 @@ pub async fn demo(common: &Common, args: &Demo) -> Answer {
     };
     let erased = scratch.erase(&database).await;
     if args.keep {
-        tracing::info!(folder = %scratch.folder().display(), "kept");
+        complain(format!("kept: {}", scratch.folder().display()));
     }
     let tally = Tally { elapsed_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX), ..shown? };
     erased?;
