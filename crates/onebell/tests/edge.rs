@@ -173,6 +173,33 @@ async fn settlements_that_end_together_are_each_settled_once() {
     assert_eq!(done.load(Ordering::SeqCst), 100);
 }
 
+/// One claim for each step would be a transaction for each, whatever the settlements are.
+#[tokio::test]
+async fn what_steps_that_ended_together_leave_free_is_claimed_together() {
+    let house = House::new();
+    let (open, opened) = tokio::sync::watch::channel(false);
+    house.replica(Duration::from_secs(30), move |_| {
+        let mut opened = opened.clone();
+        async move {
+            drop(opened.wait_for(|open| *open).await);
+            Outcome::done()
+        }
+    });
+    let mut runs = Vec::new();
+    for n in 0..200 {
+        runs.push(house.trigger(&format!("k{n}")).await);
+    }
+    open.send(true).unwrap();
+    let mut claims = std::collections::BTreeMap::new();
+    for run in &runs {
+        let detail = house.until_status(run, "succeeded").await;
+        *claims.entry(detail.steps[0].attempts[0].claimed_at.unwrap()).or_insert(0) += 1;
+    }
+    // The first fifty were claimed as they came.
+    let alone = claims.values().filter(|count| **count == 1).count();
+    assert!(alone <= 50 + 30, "{alone} of 200 steps were claimed alone: {claims:?}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn cancelling_a_run_ends_its_running_step() {
     let house = House::new();

@@ -31,7 +31,14 @@ pub(super) async fn take(shared: Arc<Shared>) {
             }
         }
         tokio::select! {
-            Some(ended) = hands.running.join_next() => hands.ended(&shared, ended),
+            Some(ended) = hands.running.join_next() => {
+                hands.ended(&shared, ended);
+                // Settled together, they end together: what they leave free is claimed together too.
+                tokio::task::yield_now().await;
+                while let Some(ended) = hands.running.try_join_next() {
+                    hands.ended(&shared, ended);
+                }
+            }
             () = shared.wait(&shared.hints.agent, shared.settings.poll) => {}
             () = shared.phase.drained(), if shared.phase.is_working() => {}
         }
