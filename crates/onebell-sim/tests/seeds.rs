@@ -112,7 +112,7 @@ fn the_same_seed_gives_the_same_history() {
 /// A proof by histories in which nothing happens proves nothing.
 #[test]
 fn histories_meet_every_fault_and_reach_every_state() {
-    let (tally, _) = tell_all(1..=60);
+    let (tally, _) = tell_all(1..=90);
     for name in [
         "alarm failed",
         "alarm in_doubt",
