@@ -42,7 +42,7 @@ fn dst(word: &str) -> Result<onebell::model::job::Dst, String> {
 }
 
 /// A time ago would be another one with each call.
-fn instant(text: &str) -> Result<onebell::model::Moment, String> {
+fn instant(text: &str) -> Result<Moment, String> {
     text.parse().map_err(|_| "write the instant that was restored, such as 2026-12-01T02:00:00Z".to_owned())
 }
 
@@ -74,7 +74,7 @@ pub struct Doctor {
     /// The database was restored to this instant, or a standby took over that may lack what came after it: hold what may have
     /// gone on since (2026-12-01T02:00:00Z; the same each time). All replicas must be stopped
     #[arg(long, value_name = "TIME", conflicts_with = "accept_clock", value_parser = instant)]
-    pub after_restore: Option<onebell::model::Moment>,
+    pub after_restore: Option<Moment>,
     /// Who acts, for the audit log
     #[command(flatten)]
     pub acting: Acting,

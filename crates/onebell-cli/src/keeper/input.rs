@@ -1,10 +1,12 @@
 //! The standard input of whoever typed a command, for the command: a keeper's own is its channel.
 
-use std::fs::{self, File};
+use std::fs::{self, OpenOptions};
 use std::io::{self, Seek as _, SeekFrom};
+use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
 use std::path::PathBuf;
 use std::process::Stdio;
 
+use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
 /// What can be opened again by another process.
@@ -24,12 +26,15 @@ impl Input {
             let at = rustix::fs::seek(io::stdin(), rustix::fs::SeekFrom::Current(0)).ok()?;
             return Some(Self { path, at: Some(at) });
         }
-        std::os::unix::fs::FileTypeExt::is_fifo(&kind).then_some(Self { path, at: None })
+        kind.is_fifo().then_some(Self { path, at: None })
     }
 
     /// For the command.
     pub(super) fn open(&self) -> io::Result<Stdio> {
-        let mut file = File::open(&self.path)?;
+        // A pipe with a name and nobody who writes to it would be waited for as it is opened.
+        let flags = OFlags::NONBLOCK.bits().cast_signed();
+        let mut file = OpenOptions::new().read(true).custom_flags(flags).open(&self.path)?;
+        rustix::fs::fcntl_setfl(&file, OFlags::empty())?;
         if let Some(at) = self.at {
             file.seek(SeekFrom::Start(at))?;
         }

@@ -3,7 +3,7 @@
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::site::{Mail, Place, Site};
+use crate::site::{LIMIT, Mail, Place, Site};
 
 crate::everywhere!(a_restored_database_repeats_nothing_that_a_person_does_not_ask_for);
 
@@ -44,8 +44,9 @@ impl Site {
                 tokio::spawn(connection);
                 // Sessions of a process that was killed end when the server notices.
                 let copied = async || admin.execute(&format!("CREATE DATABASE {name}_backup TEMPLATE {name}"), &[]).await;
-                while copied().await.is_err() {
-                    tokio::task::yield_now().await;
+                let begun = std::time::Instant::now();
+                while let Err(error) = copied().await {
+                    assert!(begun.elapsed() < LIMIT, "the database could not be copied: {error}");
                 }
                 self.url.replacen(&name, &format!("{name}_backup"), 1)
             }

@@ -18,6 +18,7 @@ contract!(
     a_run_that_ends_goes_on_to_its_end_after_a_restore,
     slots_of_what_was_lost_are_skipped_and_run_by_a_backfill,
     what_follows_an_answer_is_asked_about_as_well,
+    what_follows_one_answer_is_asked_about_while_another_one_is_open,
     what_may_have_ended_is_held_and_its_runs_are_parked,
     what_was_to_be_asked_about_is_asked_in_parts,
     while_a_replica_lives_nothing_is_asked,
@@ -170,6 +171,15 @@ async fn what_follows_an_answer_is_asked_about_as_well(world: World) {
     assert_eq!(world.step_status(&run, "b").await, "pending");
     assert_eq!(world.asked(100).await, (1, 0));
     assert_eq!(world.stands(&run, "b").await, words("parked", "held"));
+}
+
+async fn what_follows_one_answer_is_asked_about_while_another_one_is_open(world: World) {
+    let run = world.open_run(&job("j", vec![step("a"), step("b"), step_after("c", &["a"])])).await;
+    assert_eq!(world.restored().await, (2, 0));
+    world.store.resolve_step(&run, "a", Resolution::Succeeded, &actor()).await.unwrap();
+    assert_eq!(world.asked(100).await, (1, 0), "{:?}", world.stands(&run, "c").await);
+    assert_eq!(world.stands(&run, "c").await, words("parked", "held"));
+    assert_eq!(world.step_status(&run, "b").await, "held");
 }
 
 async fn a_run_that_ends_goes_on_to_its_end_after_a_restore(world: World) {

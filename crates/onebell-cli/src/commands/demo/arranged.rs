@@ -53,3 +53,20 @@ async fn known(store: &dyn Store, file: &Path) -> Result<bool, Failure> {
     }
     Ok(comes)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::database::Database;
+
+    #[tokio::test]
+    async fn a_slot_that_a_busy_host_missed_is_seen_before_anybody_waits_for_it() {
+        let scratch = Scratch::new(7, false, false).unwrap();
+        let store = Database::Sqlite(scratch.path("a.db")).open().await.unwrap();
+        let now = store.scheduler_now().await.unwrap();
+        for (at, comes) in [(now - Duration::from_secs(60), false), (now + Duration::from_secs(60), true)] {
+            let files = scratch.job_files("onebell", 1, 2525, at).unwrap();
+            assert_eq!(known(store.as_ref(), &files[0]).await.unwrap(), comes, "{at}");
+        }
+    }
+}

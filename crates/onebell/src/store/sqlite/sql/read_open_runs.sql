@@ -2,7 +2,7 @@
 SELECT r.job_id, r.run_id FROM onebell_runs AS r
 WHERE r.finished_at IS NULL
   AND CASE WHEN r.status = 'queued'
-           THEN NOT EXISTS (SELECT 1 FROM onebell_job_steps AS s WHERE s.run_id = r.run_id AND s.error = :error)
+           THEN NOT EXISTS (SELECT 1 FROM onebell_job_steps AS s WHERE s.run_id = r.run_id AND s.status = 'pending' AND s.error = :error)
            ELSE EXISTS (SELECT 1 FROM onebell_job_steps AS s
                         WHERE s.run_id = r.run_id
                           AND (s.status = 'running' OR s.status = 'pending' AND s.error IS NOT :error))
