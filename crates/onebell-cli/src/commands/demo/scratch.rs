@@ -61,6 +61,11 @@ impl Scratch {
 
     fn job_file(&self, half: &str, copy: usize, port: u16, at: Moment) -> Result<PathBuf, Failure> {
         let folder = self.folder.join(format!("{half}-{copy}"));
+        // Of a try whose slot this host missed.
+        if folder.exists() {
+            std::fs::remove_dir_all(&folder)
+                .map_err(|error| Failure::usage(format!("cannot write the demo's files: {error}")))?;
+        }
         for (name, text) in FILES {
             let text = match name {
                 "onebell.toml" => self.adapted(text, copy, port, at)?,
